@@ -159,9 +159,9 @@ def _milestones(lake: Lake, milestones: Intervals) -> pa.Table:
 
 
 def _naive(rows: pa.Table) -> pa.Table:
-    """The rows with timestamps without a time zone: the engines write different types."""
-    position = rows.schema.get_field_index("timestamp")
-    return rows.set_column(position, "timestamp", rows["timestamp"].cast(pa.timestamp("us")))
+    """The rows with timestamps without a time zone and without columns that cannot be null: the engines differ."""
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    return pa.table(columns | {"timestamp": rows["timestamp"].cast(pa.timestamp("us"))})
 
 
 def _inside(indexes: Numbers, milestones: Intervals) -> npt.NDArray[np.bool_]:

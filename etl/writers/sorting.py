@@ -68,7 +68,7 @@ def _in_tasks(rows: DataFrame, table: Table, key: Sequence[Column]) -> DataFrame
 
 
 def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folder: Path) -> Iterator[DataFrame]:
-    """With Sail: the rows in equal shares of ascending hashes, or all of them if the key is no hash.
+    """With Sail: the rows in equal shares of ascending hashes, or all of them if the key is not a hash.
 
     `folder` is a new one for unsorted shares. A filter for each share would compute the rows again.
     """

@@ -16,7 +16,9 @@ from etl.engine.parquet import write_parquet
 from etl.lake import part_commits
 from etl.lake.delta import TABLES
 from etl.lake.parts import LakePart
+from etl.tables.frames import TableFrame
 from etl.writers import frame_writer
+from etl.writers.sorting import write_sorted
 
 LAST = 12
 """The archive of these tests has the milestones of the oracle's ledger up to this one."""
@@ -121,8 +123,7 @@ def opposite(name: str) -> Fault:
 def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault, column: str = "") -> None:
     """Changes the staged rows of that name. `column`: only frames with this column."""
 
-    def write_wrong(frame: Any, folder: Path) -> None:
-        write_parquet(frame, folder)
+    def change(folder: Path) -> None:
         if folder.name.partition("-")[2] != name:
             return
         parts = sorted(folder.glob("*.parquet"))
@@ -132,7 +133,16 @@ def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault, column: s
                 part.unlink()
             pq.write_table(fault(rows), folder / "part-0.parquet")
 
+    def write_wrong(frame: Any, folder: Path) -> None:
+        write_parquet(frame, folder)
+        change(folder)
+
+    def write_sorted_wrong(frame: TableFrame, folder: Path, shares: int) -> None:
+        write_sorted(frame, folder, shares)
+        change(folder)
+
     monkeypatch.setattr(frame_writer, "write_parquet", write_wrong)
+    monkeypatch.setattr(frame_writer, "write_sorted", write_sorted_wrong)
 
 
 def in_lake(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
