@@ -199,7 +199,7 @@ def write_batches(
         return write_groups(batches, schema, sink, ROW_GROUP_BYTES, compression="snappy", write_statistics=statistics)
 
 
-def write_sorted(batches: Iterable[pa.RecordBatch], folder: str, layout: Layout, most: int) -> None:
+def write_partitions(batches: Iterable[pa.RecordBatch], folder: str, layout: Layout, most: int) -> None:
     """Writes batches in the layout's order into a new local folder. The rows of each partition follow each other.
 
     `most`: the rows after which a file ends.

@@ -23,8 +23,8 @@ from etl.engine.delta_files import (
     new_files,
     stored_schema,
     write_batches,
+    write_partitions,
     write_rest,
-    write_sorted,
     writing_folder,
 )
 from etl.engine.delta_log import CommitConflict, DataFile, DeltaLog, Layout, paths_of
@@ -116,7 +116,7 @@ def write_files(frame: DataFrame, folder: str, layout: Layout) -> None:
     if not on_sail():
         frame.write.options(**SPARK_OPTIONS).partitionBy(*layout.partitions).parquet(folder)
     elif layout.order:
-        write_sorted(sorted_batches(frame, *layout.order), folder, layout, ROWS_PER_FILE)
+        write_partitions(sorted_batches(frame, *layout.order), folder, layout, ROWS_PER_FILE)
     else:
         frame.coalesce(1).write.option("compression", "snappy").parquet(folder)
 

@@ -1,8 +1,8 @@
 """Rows in an order that a write or a Python function relies on.
 
-Sail 0.7.2 drops a sort below `mapInArrow` and before a write, but not at the end of a query. So with Sail, ordered rows
-come to this process in batches, and writes and Python functions that rely on the order run here. A limit after the sort
-keeps it before a write, too, but as a heap of all rows, and the write spreads them over files.
+Sail 0.7.2 drops a sort below `mapInArrow`, and a write spreads sorted rows over files whose keys overlap. At the end of
+a query, a sort is reliable. So with Sail, ordered rows come to this process in batches, and writes and Python functions
+that rely on the order run here.
 """
 
 import shutil

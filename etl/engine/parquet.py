@@ -1,4 +1,4 @@
-"""Writes frames to Parquet for later steps of a run."""
+"""Parquet files for later steps of a run, of frames and of batches of this process."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +18,10 @@ SCRATCH_OPTIONS = {"compression": "none", "write_statistics": False}
 """The same for a file that this process writes."""
 
 GROUP_BYTES = 8 << 20
+"""Bytes of a row group of such a file."""
+
 BATCH_ROWS = 20_000
+"""Rows that a reader gets at once."""
 
 
 def write_parquet(frame: DataFrame, folder: Path, *partitions: str) -> None:

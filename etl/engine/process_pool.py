@@ -39,7 +39,6 @@ STARTED_BYTES = 16 << 20
 POOLED_BYTES = 1 << 20
 """Archive bytes from which workers that have started already pay."""
 
-
 LARGE_BYTES = 256 << 20
 """Archive bytes after which workers end at once: the sorts that follow need their memory more than the next run."""
 

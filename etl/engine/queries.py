@@ -43,7 +43,7 @@ class SpooledSet:
     @property
     def value(self) -> set[Any]:
         """The members in all files."""
-        return set[Any]().union(*(pickle.loads(part.read_bytes()) for part in self._folder.glob("*.set")))  # noqa: S301
+        return set[Any]().union(*(pickle.loads(part.read_bytes()) for part in self._folder.glob("*.set")))  # noqa: S301 (files of this run)
 
 
 class _Union(AccumulatorParam[set[Any]]):

@@ -16,7 +16,7 @@ from db.intervals import Intervals
 from db.measures.measure import CONFLICTING, INCLUDED, NO_TRANSACTION
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ACTIVITY, DAYS, Fingerprint
-from etl.expectations.message_batch import Items, Numbers, child, numbers, valid
+from etl.expectations.message_batch import Items, Numbers, child, inside, numbers, valid
 from etl.expectations.words import Words, row_hashes, words
 from etl.expectations.words import amounts as plain_amounts
 from etl.lake.delta import Lake
@@ -109,7 +109,7 @@ def _parts(path: Path, milestones: Intervals) -> Iterator[dict[str, Words]]:
         amount = [each for each in nested if each.endswith(".amount")]
         for batch in file.iter_batches(BATCH_ROWS, columns=[*_FLAT, *amount], use_threads=False):
             rows = pa.Table.from_batches([batch])
-            kept = _inside(numbers(rows["milestone_index"]), milestones) & valid(rows["verified"])
+            kept = inside(numbers(rows["milestone_index"]), milestones) & valid(rows["verified"])
             rows = rows.filter(pa.array(kept)).combine_chunks()
             if rows.num_rows:
                 yield _counts(rows)
@@ -153,7 +153,7 @@ def _milestones(lake: Lake, milestones: Intervals) -> pa.Table:
     for path in lake.local_files("milestones", milestones):
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             rows = file.read(columns=names, use_threads=False)
-        kept = _inside(numbers(rows["milestone_index"]), milestones) & valid(rows["verified"])
+        kept = inside(numbers(rows["milestone_index"]), milestones) & valid(rows["verified"])
         parts.append(_naive(rows.filter(pa.array(kept)).select(names)))
     return pa.concat_tables(parts).combine_chunks()
 
@@ -162,13 +162,6 @@ def _naive(rows: pa.Table) -> pa.Table:
     """The rows with timestamps without a time zone and without columns that cannot be null: the engines differ."""
     columns = dict(zip(rows.column_names, rows.columns, strict=True))
     return pa.table(columns | {"timestamp": rows["timestamp"].cast(pa.timestamp("us"))})
-
-
-def _inside(indexes: Numbers, milestones: Intervals) -> npt.NDArray[np.bool_]:
-    mask = np.zeros(len(indexes), np.bool_)
-    for first, last in milestones:
-        mask |= (indexes >= first) & (indexes <= last)
-    return mask
 
 
 def _per(groups: Numbers, total: int, weights: Words | None = None) -> Words:

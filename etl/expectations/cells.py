@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ASSEMBLED, Fingerprint
+from etl.expectations.message_batch import column
 from etl.expectations.words import Words, row_hashes, words
 from etl.lake.wormhole_tables import VAAS
 
@@ -85,7 +86,7 @@ def compare_added(staged: Path, earlier: Collection[Path], files: Collection[Pat
     chains, ids, hashes = set[int](), [np.zeros(0, np.uint64)], [np.zeros(0, np.uint64)]
     for cells in _staged_cells(staged):
         chains.update(cells[_PARTITION].unique().to_pylist())
-        ids.append(words(_one(cells, "cell_id")))
+        ids.append(words(column(cells, "cell_id")))
         hashes.append(_cell_hashes(cells))
     before = [_words_of(path, "cell_id") for path in earlier if _chain_of(path) in chains]
     known = np.concatenate([np.zeros(0, np.uint64), *before])
@@ -110,8 +111,8 @@ def compare_messages(batches: Iterable[BatchSums], files: Collection[Path]) -> C
     found = Fingerprint()
     for path in files:
         for held in _read(path, [*ID, "cell_id"]):
-            kept = np.isin(_hashes({name: _one(held, name) for name in ID}), ids)
-            found += _fingerprint(words(_one(held, "cell_id"))[kept])
+            kept = np.isin(_hashes({name: column(held, name) for name in ID}), ids)
+            found += _fingerprint(words(column(held, "cell_id"))[kept])
     _compare("cells of messages", found, cells)
     return Comparison([], {frame.name: each for frame, each in zip(ASSEMBLED, rows, strict=True)})
 
@@ -127,7 +128,7 @@ def _total(batches: Iterable[BatchSums]) -> tuple[Words, list[Fingerprint]] | No
 
 
 def _cell_hashes(cells: pa.Table) -> Words:
-    return row_hashes({name: words(_one(cells, name)) for name in VAAS.names}, VAAS.names, cells.num_rows)
+    return row_hashes({name: words(column(cells, name)) for name in VAAS.names}, VAAS.names, cells.num_rows)
 
 
 def _hashes(columns: dict[str, list[object] | pa.Array]) -> Words:
@@ -167,16 +168,11 @@ def _read(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
 
 def _words_of(path: Path, name: str) -> Words:
     """The words of a column of a file."""
-    return np.concatenate([np.zeros(0, np.uint64), *(words(_one(rows, name)) for rows in _read(path, [name]))])
+    return np.concatenate([np.zeros(0, np.uint64), *(words(column(rows, name)) for rows in _read(path, [name]))])
 
 
 def _chain_of(path: Path) -> int:
     return int(path.parent.name.partition("=")[2])
-
-
-def _one(rows: pa.Table, name: str) -> pa.Array:
-    """A column as one array."""
-    return rows[name].combine_chunks() if rows.num_rows else pa.array([], rows.schema.field(name).type)
 
 
 def _compare(name: str, expected: object, found: object) -> None:

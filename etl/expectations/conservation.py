@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db.intervals import Intervals
-from etl.expectations.message_batch import Items, Messages, Numbers, numbers, positions
+from etl.expectations.message_batch import Items, Messages, Numbers, column, inside, numbers, positions
 from etl.expectations.words import Words, words
 from etl.expectations.words import amounts as plain_amounts
 from etl.lake.delta import Lake
@@ -44,7 +44,7 @@ def _all_created(lake: Lake, last: int) -> Iterator[tuple[Words, Words]]:
     for path in lake.local_files("genesis"):
         with pq.ParquetFile(path) as file:
             rows = file.read(columns=["output_id", "amount"], use_threads=False).combine_chunks()
-        yield words(_one(rows, "output_id")), plain_amounts(_one(rows, "amount"))
+        yield words(column(rows, "output_id")), plain_amounts(column(rows, "amount"))
     for of in _batches(lake, [(0, last)]):
         yield from _created(of.outputs, positions(of.took_effect))
         yield from _created(of.funds, positions(of.took_effect))
@@ -62,14 +62,6 @@ def _batches(lake: Lake, milestones: Intervals) -> Iterator[Messages]:
     for path in lake.local_files("messages", milestones):
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=_COLUMNS, use_threads=False):
-                indexes = numbers(batch.column("milestone_index"))
-                inside = np.zeros(len(indexes), np.bool_)
-                for first, last in milestones:
-                    inside |= (indexes >= first) & (indexes <= last)
-                rows = batch.filter(pa.array(inside))
+                rows = batch.filter(pa.array(inside(numbers(batch.column("milestone_index")), milestones)))
                 if rows.num_rows:
                     yield Messages(rows)
-
-
-def _one(rows: pa.Table, name: str) -> pa.Array:
-    return rows[name].combine_chunks() if rows.num_rows else pa.array([], rows.schema.field(name).type)

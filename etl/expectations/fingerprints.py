@@ -177,9 +177,7 @@ ASSEMBLED = tuple(
 )
 """The frames of a Wormhole load that follow from single messages."""
 
-VAA_DAYS = _of(wormhole_tables.vaa_daily, "message_count")
-
-ALL_FRAMES = (*FRAMES, *LEDGER_FRAMES, BALANCES, ACTIVITY, DAYS, *ASSEMBLED, VAA_DAYS)
+ALL_FRAMES = (*FRAMES, *LEDGER_FRAMES, BALANCES, ACTIVITY, DAYS, *ASSEMBLED)
 
 BY_MILESTONE = (*FRAMES, *LEDGER_FRAMES)
 """The frames whose sums are known for each milestone of decoded messages."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from db.intervals import Intervals, add, in_words, intersect
 from etl.expectations.comparison import NEXT_STEP, WrongRows, engine_name
 from etl.expectations.expected import Expected, sums_by_milestone
-from etl.expectations.message_batch import Numbers, numbers
+from etl.expectations.message_batch import Numbers, column, inside, numbers
 from etl.lake.delta import Lake
 from etl.lake.parts import LakePart, checksum_of
 
@@ -101,10 +101,7 @@ def _changes(path: Path, rows: pa.Table) -> Numbers:
     return np.nonzero(step)[0] + 1
 
 
-def _chosen(rows: pa.Table, milestones: Sequence[tuple[int, int]]) -> pa.Table:
+def _chosen(rows: pa.Table, milestones: Intervals) -> pa.Table:
     """The rows of these milestones, in one chunk."""
-    indexes = numbers(rows.column("milestone_index").combine_chunks())
-    mask = np.zeros(len(indexes), np.bool_)
-    for first, last in milestones:
-        mask |= (indexes >= first) & (indexes <= last)
+    mask = inside(numbers(column(rows, "milestone_index")), milestones)
     return (rows if mask.all() else rows.filter(pa.array(mask))).combine_chunks()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from db.intervals import Intervals
 from etl.expectations.words import Words, words
 from etl.sources.cone import INCLUDED
 
@@ -50,6 +51,19 @@ def numbers(array: pa.Array, null: int = -1) -> Numbers:
     """Integers, with `null` for null."""
     found: Numbers = pc.cast(pc.fill_null(array, null), pa.int64()).to_numpy()
     return found
+
+
+def inside(indexes: Numbers, milestones: Intervals) -> npt.NDArray[np.bool_]:
+    """Which indexes are those of these milestones."""
+    mask = np.zeros(len(indexes), np.bool_)
+    for first, last in milestones:
+        mask |= (indexes >= first) & (indexes <= last)
+    return mask
+
+
+def column(rows: pa.Table, name: str) -> pa.Array:
+    """A column as one array."""
+    return rows[name].combine_chunks() if rows.num_rows else pa.array([], rows.schema.field(name).type)
 
 
 def bigint(amounts: Words) -> Words:

@@ -8,11 +8,12 @@ from functools import partial
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from db.intervals import Intervals, add, intersect
 from etl.lake.delta import either, intervals_of
 from etl.tables.partition_columns import hex_text
-from etl.verification.audit_worker import PROVED_DDL, prove
+from etl.verification.audit_worker import PROVED, prove
 from etl.verification.chain import beside, broken_links
 from etl.verification.coordinators import find_coordinator
 from etl.verification.decode import known_rows
@@ -54,9 +55,10 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
     known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
-    proved = known.mapInArrow(partial(prove, eras=eras, coordinator=coordinator), PROVED_DDL)
+    schema = from_arrow_schema(PROVED)
+    proved = known.mapInArrow(partial(prove, eras=eras, coordinator=coordinator), schema)
     folder = publication.staging.write("proved", proved)
-    rows = _chained(publication.spark.read.schema(PROVED_DDL).parquet(str(folder))).where(either(chosen))
+    rows = _chained(publication.spark.read.schema(schema).parquet(str(folder))).where(either(chosen))
     if required == FULL:
         rows = _with_faults(publication, rows, held, chosen)
     return required, _proved_intervals(rows)

@@ -13,7 +13,6 @@ from ledger.eras import Coordinator, Eras
 from ledger.stardust import codec as stardust
 from ledger.stardust.values import Milestone
 
-PROVED_DDL = "milestone_index INT, level STRING, reason STRING, milestone_id BINARY, previous_id BINARY"
 PROVED = pa.schema(
     {
         "milestone_index": pa.int32(),
@@ -31,7 +30,7 @@ the previous milestone that it names.
 def prove(
     batches: Iterable[pa.RecordBatch], *, eras: Eras, coordinator: Coordinator | None
 ) -> Iterator[pa.RecordBatch]:
-    """(milestone_index, known) of milestones → PROVED_DDL."""
+    """(milestone_index, known) of milestones → PROVED."""
     for batch in batches:
         rows = []
         for planned in batch.to_pylist():

@@ -121,6 +121,7 @@ class Staging:
         """`root`: the directory. `size`: bytes of the input; of a large one, Sail sorts shares one by one."""
         self._root = root
         self._shares = max(1, -(-size // SHARE_BYTES)) if on_sail() else 1
+        # Without shares, all may sort: the stagers, and the thread that opens splits.
         self._sorts = threading.Semaphore(1 if self._shares > 1 else STAGERS + 1)
         self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)

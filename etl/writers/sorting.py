@@ -77,10 +77,14 @@ def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folde
         yield rows
         return
     write_parquet(rows.withColumn("share", _share(first, shares)), folder, "share")
-    for part in sorted(folder.glob("share=*"), key=lambda each: int(each.name.removeprefix("share="))):
+    parts = sorted(folder.glob("share=*"), key=lambda each: int(each.name.removeprefix("share=")))
+    for part in parts:
         yield session.read.schema(from_arrow_schema(schema)).parquet(str(part))
         shutil.rmtree(part)
     shutil.rmtree(folder)
+    if not parts:
+        # A reader needs a file with the columns.
+        yield rows
 
 
 def _written_schema(frame: TableFrame) -> pa.Schema:
@@ -99,9 +103,9 @@ def with_text_dates(frame: TableFrame) -> DataFrame:
     return rows
 
 
-def _share(name: str, partitions: int) -> Column:
-    """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
+def _share(name: str, shares: int) -> Column:
+    """The share (of `shares` equal ones) that contains a hash, by its first two bytes."""
     head = bytes_at(name, HASH_OFFSETS[name] + 1, 2)
+    bounds = (-(-share * 65_536 // shares) for share in range(1, shares))
     # Bytes are compared directly: Spark converts bytes to numbers by way of text.
-    bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))

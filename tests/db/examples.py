@@ -30,7 +30,7 @@ def examples(**strategies: Any) -> Callable[[Any], Any]:
             tests[fixtures["store"].atomic](**fixtures)
 
         # pytest reads from it which fixtures a test has.
-        run.__signature__ = inspect.signature(tests[True])  # type: ignore[attr-defined]
+        vars(run)["__signature__"] = inspect.signature(tests[True])
         return run
 
     return decorated

@@ -2,7 +2,7 @@
 
 Measured differences of Sail 0.7.2, and where each is handled:
 
-- A sort below `mapInArrow` or before a write is dropped: `etl.engine.ordering`.
+- A sort below `mapInArrow` is dropped, and a write spreads sorted rows over files: `etl.engine.ordering`.
 - `substring` of BINARY returns text: `etl.engine.columns.bytes_at`.
 - A field of a NULL struct from Arrow input reads 0 or empty (lakehq/sail#2060): `etl.engine.arrow_frames`.
 - A frame without rows writes no file: `etl.engine.parquet`.
@@ -34,8 +34,8 @@ PARALLELISM = "SAIL_EXECUTION__DEFAULT_PARALLELISM"
 """Partitions of a query; 0: as many as cores."""
 
 PURGE_DELAY = "MIMALLOC_PURGE_DELAY"
-"""Milliseconds after which Sail's allocator returns free memory. By default a process holds twice what it uses; with 0,
-a load takes a tenth longer.
+"""Milliseconds after which Sail's allocator returns free memory. With 0, a load of a million messages held 2.0 GiB
+instead of 3.6, and loads of 200,000 took 7 to 20 % longer.
 """
 
 _running: list[SparkSession] = []

@@ -39,3 +39,11 @@ def test_shares_of_hashes_are_files_that_follow_each_other(sail: SparkSession, t
     found = pa.concat_tables(parts)
     expected = sorted(zip(ids, range(ROWS), strict=True))
     assert [*zip(found["message_id"].to_pylist(), found["milestone_index"].to_pylist(), strict=True)] == expected
+
+
+def test_shares_without_rows_are_a_file_with_the_columns(sail: SparkSession, tmp_path: Path) -> None:
+    ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
+    frame = conform(ids.where("milestone_index > 1"), schema.messages, only=["milestone_index"])
+    write_sorted(frame, tmp_path / "rows", SHARES)
+    (part,) = (tmp_path / "rows").iterdir()
+    assert pq.read_table(part).to_pydict() == {"message_id": [], "milestone_index": []}
