@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from etl.expectations.fingerprints import BALANCES, Fingerprint
 from etl.expectations.message_batch import Numbers, numbers
-from etl.expectations.words import Words, row_hashes, words
+from etl.expectations.words import grouped, row_hashes, words
 
 COLUMNS = ["milestone_index", "address", "amount", "is_spent"]
 """The columns of changes (etl.ledger_state.changes.CHANGES) that are read."""
@@ -43,10 +43,11 @@ def expected_balances(
     parts = [_steps(batch, to) for batch in batches_of(changes)]
     if before:
         index, held, outputs = (np.array([row[at] for row in before], np.int64) for at in (1, 2, 3))
-        parts.append((words(pa.array([row[0] for row in before], pa.binary())), index, held, outputs))
-    if not sum(len(part[0]) for part in parts):
+        parts.append((pa.array([row[0] for row in before], pa.binary()).dictionary_encode(), index, held, outputs))
+    address, names = grouped(pa.chunked_array([part[0] for part in parts]))
+    if not len(address):
         return Fingerprint()
-    address, milestone, amount, count = (np.concatenate([part[at] for part in parts]) for at in range(4))
+    milestone, amount, count = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
     order = np.lexsort((milestone, address))
     address, milestone = address[order], milestone[order]
     is_first = np.concatenate([[True], address[1:] != address[:-1]])
@@ -56,7 +57,7 @@ def expected_balances(
     ends_step = np.concatenate([is_first[1:] | (milestone[1:] != milestone[:-1]), [True]])
     kept = np.nonzero(ends_step & (milestone > frontier))[0]
     columns = {
-        "address": address[kept],
+        "address": names[address[kept]],
         "milestone_index": milestone[kept].view(np.uint64),
         "balance": balance[kept].view(np.uint64),
         "unspent_count": unspent[kept].view(np.uint64),
@@ -71,13 +72,14 @@ def supply(powers: Mapping[int, tuple[int, int]]) -> int:
     return sum(amount for _, amount in powers.values())
 
 
-def _steps(batch: pa.RecordBatch, to: int) -> tuple[Words, Numbers, Numbers, Numbers]:
+def _steps(batch: pa.RecordBatch, to: int) -> tuple[pa.DictionaryArray, Numbers, Numbers, Numbers]:
     """Address, milestone, change of the balance and change of the number of outputs, of each change up to `to`."""
     milestone = numbers(batch.column("milestone_index"))
     kept = np.nonzero(milestone <= to)[0]
     sign = 1 - 2 * words(batch.column("is_spent")).view(np.int64)[kept]
     amount = numbers(batch.column("amount"))[kept]
-    return words(batch.column("address"))[kept], milestone[kept], sign * amount, sign
+    address = batch.column("address").take(pa.array(kept)).dictionary_encode()
+    return address, milestone[kept], sign * amount, sign
 
 
 def _running(values: npt.NDArray[np.int64], begins: Numbers, lengths: Numbers) -> Numbers:

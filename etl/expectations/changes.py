@@ -25,8 +25,7 @@ def spent_changes(of: Messages, messages: Numbers, own: Mapping[str, Words]) -> 
 
 
 def _changes(of: Messages, messages: Numbers, own: Mapping[str, Words], *, is_spent: bool) -> Iterator[Derived]:
-    rows = of.of(messages, "milestone_index", "white_flag_index", "ms_timestamp")
-    rows |= {**own, "is_spent": np.uint64(is_spent)}
-    yield Derived("ledger_updates_by_milestone", messages, rows)
-    yield Derived("ledger_updates_by_address", messages, rows)
-    yield Derived("unspent_outputs (spent)" if is_spent else "unspent_outputs", messages, rows)
+    rows: dict[str, Words | np.uint64] = {**own, "is_spent": np.uint64(is_spent)}
+    yield of.rows("ledger_updates_by_milestone", messages, rows)
+    yield of.rows("ledger_updates_by_address", messages, rows)
+    yield of.rows("unspent_outputs (spent)" if is_spent else "unspent_outputs", messages, rows)

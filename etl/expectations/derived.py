@@ -48,27 +48,27 @@ def derive(batch: pa.RecordBatch | pa.Table) -> Iterator[Derived]:
 def _plain(of: Messages) -> Iterator[Derived]:
     rows = positions(of.is_message)
     own = {"version": words(of.column("version"))[rows], "message": words(of.column("message"))[rows]}
-    yield Derived("messages", rows, of.of(rows) | own)
+    yield of.rows("messages", rows, own)
     reasons = of.column("conflict_reason")
     rows = positions(valid(reasons))
     if len(rows):
-        yield Derived("messages (conflict reasons)", rows, of.of(rows) | {"conflict_reason": words(reasons)[rows]})
+        yield of.rows("messages (conflict reasons)", rows, {"conflict_reason": words(reasons)[rows]})
     rows = positions(of.is_message & of.has_place)
-    yield Derived("messages_by_milestone", rows, of.of(rows))
+    yield of.rows("messages_by_milestone", rows, {})
     parents = Items(of.column("parents"))
-    yield Derived("parents", parents.messages, of.of(parents.messages) | {"parent_id": words(parents.values)})
+    yield of.rows("parents", parents.messages, {"parent_id": words(parents.values)})
     tagged = child(of.column("tagged_data"), "tag")
     inside = child(of.transaction_field("tagged_data"), "tag")
     tag = pc.coalesce(tagged, inside)
     rows = positions(valid(tag))
-    yield Derived("tags", rows, of.of(rows) | {"tag": words(tag)[rows]})
+    yield of.rows("tags", rows, {"tag": words(tag)[rows]})
 
 
 def _transactions(of: Messages) -> Iterator[Derived]:
     rows = positions(of.is_transaction & (of.state >= 0))
     transaction_id = of.transaction_field("transaction_id")
     identity = words(transaction_id)
-    yield Derived("transactions_by_state", rows, of.of(rows) | {"transaction_id": identity[rows]})
+    yield of.rows("transactions_by_state", rows, {"transaction_id": identity[rows]})
     inputs, unlocks = of.inputs, of.unlocks
     if not len(inputs.messages):
         return
@@ -78,11 +78,10 @@ def _transactions(of: Messages) -> Iterator[Derived]:
     unlock = _unlock_bytes(unlocks).take(pa.array(unlock_position, mask=~within))
     output_id, kind = inputs.field("output_id"), numbers(inputs.field("kind"))
     spends = pa.array(np.array([b"\x00", b"\x01"], object)).take(pa.array((kind != 0).astype(np.int8)))
-    yield Derived(
+    yield of.rows(
         "transactions",
         messages,
-        of.of(messages)
-        | {
+        {
             "transaction_id": identity[messages],
             "idx": inputs.index.view(np.uint64),
             "variant": text_word("input"),
@@ -94,11 +93,10 @@ def _transactions(of: Messages) -> Iterator[Derived]:
     place = _fixed(pc.binary_slice(output_id, 32, 34), 2).view("<u2").astype(np.uint64)
     idx = _bytes_of(inputs.index[spending].astype("<u2"), 2)
     data = _joined(transaction_id.take(pa.array(messages)), idx, unlock.take(pa.array(spending)))
-    yield Derived(
+    yield of.rows(
         "transactions",
         messages,
-        of.of(messages)
-        | {
+        {
             "transaction_id": words(pc.binary_slice(output_id, 0, 32)),
             "idx": place,
             "variant": text_word("unlock"),
@@ -125,11 +123,10 @@ def _transactions(of: Messages) -> Iterator[Derived]:
     }
     yield from spent_changes(of, messages, changed)
     messages = of.outputs.messages
-    yield Derived(
+    yield of.rows(
         "transactions",
         messages,
-        of.of(messages)
-        | {
+        {
             "transaction_id": identity[messages],
             "idx": of.outputs.index.view(np.uint64),
             "variant": text_word("output"),
@@ -164,18 +161,17 @@ def _milestones(of: Messages) -> Iterator[Derived]:
     taken = of.milestone.take(pa.array(rows))
     own_id = pc.coalesce(of.message_id.take(pa.array(rows)), child(taken, "block_id"))
     value = {name: words(child(taken, name)) for name in ("milestone_id", "timestamp", "payload")}
-    columns = of.of(rows)
-    columns |= {**value, "message_id": words(own_id)}
-    yield Derived("milestones", rows, columns)
-    yield Derived("milestone_ids", rows, columns)
+    columns = {**value, "message_id": words(own_id)}
+    yield of.rows("milestones", rows, columns)
+    yield of.rows("milestone_ids", rows, columns)
     receipt = child(taken, "receipt")
     some = positions(valid(receipt))
     if len(some):
         amount = bigint(words(child(receipt, "treasury_amount")))
         more = {name: words(child(receipt, name))[some] for name in ("migrated_at", "payload")}
-        held = {name: np.asarray(values)[some] for name, values in columns.items()}
-        yield Derived("receipts", rows[some], held | more)
-        yield Derived("treasury", rows[some], held | {"amount": amount[some]})
+        held = {name: values[some] for name, values in columns.items()}
+        yield of.rows("receipts", rows[some], held | more)
+        yield of.rows("treasury", rows[some], held | {"amount": amount[some]})
     parameters = child(taken, "parameters")
     some = positions(valid(parameters))
     if len(some):

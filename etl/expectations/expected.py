@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 from db.intervals import Intervals
 from etl.expectations.derived import derive, no_messages
 from etl.expectations.fingerprints import BY_MILESTONE, POSITION, Fingerprint
-from etl.expectations.message_batch import NOTHING, Derived, Numbers, numbers
+from etl.expectations.message_batch import COLUMNS, NOTHING, Derived, Numbers, numbers
 from etl.expectations.words import Words, row_hashes
 
 _AMOUNTS = {each.name: each.amount for each in BY_MILESTONE}
-_COLUMNS = {each.name: each.columns for each in BY_MILESTONE}
 
 
 @dataclass(frozen=True)
@@ -56,13 +55,14 @@ def sums_by_milestone(batch: pa.RecordBatch | pa.Table) -> list[tuple[int, bytes
     if len(present) > 1 and np.diff(present).min() < 0:
         order = np.argsort(present, kind="stable")
         batch, present = batch.take(pa.array(order)), present[order]
-    found = np.unique(present)
+    is_first = np.diff(present, prepend=-2) != 0
+    found, groups = present[is_first], np.cumsum(is_first) - 1
     sums = np.zeros((len(found), len(BY_MILESTONE), 3), np.uint64)
-    groups = np.searchsorted(found, present)
     for each in derive(batch) if batch.num_rows else ():
         if len(each.messages):
             _add(sums[:, POSITION[each.frame]], each, groups[each.messages])
-    return _members(found, sums) + sums_without_messages(np.setdiff1d(indexes, present).tolist())
+    without = np.setdiff1d(indexes, found) if len(indexes) > len(present) else indexes[:0]
+    return _members(found, sums) + sums_without_messages(without.tolist())
 
 
 def sums_without_messages(milestones: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -85,7 +85,8 @@ def _add(sums: Words, rows: Derived, groups: Numbers) -> None:
     if (name := _AMOUNTS[rows.frame]) is not None:
         amounts = np.asarray(rows.columns[name])
         sums[:, 1] += _summed(np.where(amounts == NOTHING, np.uint64(0), amounts), bounds)
-    sums[:, 2] += _summed(row_hashes(rows.columns, _COLUMNS[rows.frame], len(groups)), bounds)
+    names = [name for name in COLUMNS[rows.frame] if name not in rows.in_shared]
+    sums[:, 2] += _summed(row_hashes(rows.columns, names, len(groups), rows.shared), bounds)
 
 
 def _summed(values: Words, bounds: Numbers) -> Words:

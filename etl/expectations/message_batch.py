@@ -1,6 +1,6 @@
 """A batch of decoded messages (etl.lake.message_rows.MESSAGE_DDL) for the rules of derived.py and outputs.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias
@@ -11,11 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from db.intervals import Intervals
-from etl.expectations.words import Words, words
+from etl.expectations.fingerprints import BY_MILESTONE
+from etl.expectations.words import Words, weighted, words
 from etl.sources.cone import INCLUDED
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Columns: TypeAlias = Mapping[str, Words | np.uint64]
+
+COLUMNS = {each.name: each.columns for each in BY_MILESTONE}
+"""The hashed columns of each frame."""
 
 NOTHING = words(pa.array([None], pa.int8()))[0]
 """The word of null."""
@@ -23,11 +27,21 @@ NOTHING = words(pa.array([None], pa.int8()))[0]
 
 @dataclass(frozen=True)
 class Derived:
-    """Rows of one of etl.expectations.fingerprints.FRAMES: the message of each row, by position, and its words."""
+    """Rows of one of etl.expectations.fingerprints.FRAMES.
+
+    Attributes:
+        frame: the name of the frame.
+        messages: the message of each row, by position.
+        columns: the words of columns.
+        shared: the weighted sum of hashed columns that are not among `columns` (etl.expectations.words.weighted).
+        in_shared: the names of those columns.
+    """
 
     frame: str
     messages: Numbers
     columns: Columns
+    shared: Words | None = None
+    in_shared: Sequence[str] = ()
 
 
 @cache
@@ -49,7 +63,8 @@ def valid(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 def numbers(array: pa.Array, null: int = -1) -> Numbers:
     """Integers, with `null` for null."""
-    found: Numbers = pc.cast(pc.fill_null(array, null), pa.int64()).to_numpy()
+    whole = pc.fill_null(array, null) if array.null_count else array
+    found: Numbers = pc.cast(whole, pa.int64()).to_numpy()
     return found
 
 
@@ -75,7 +90,8 @@ def child(structs: pa.Array, name: str) -> pa.Array:
     """A field of structs, null where the struct is. All null if the files of an older lake do not have it."""
     if structs.type.get_field_index(name) < 0:
         return pa.nulls(len(structs))
-    return pc.struct_field(structs, name)
+    # struct_field would combine both validities; `take` and readers of Parquet leave no value in a null struct.
+    return structs.field(name)
 
 
 class Items:
@@ -110,6 +126,7 @@ class Messages:
         self.milestone = self.column("milestone")
         self.state = numbers(self.column("inclusion_state"))
         self.timestamp = pc.divide(pc.cast(self.column("timestamp"), pa.int64()), 1_000)
+        self._shared: dict[tuple[str, ...], Words] = {}
 
     def column(self, name: str) -> pa.Array:
         """A column as one array."""
@@ -171,6 +188,9 @@ class Messages:
         """The receipts of milestones."""
         return child(self.milestone, "receipt")
 
-    def of(self, rows: Numbers, *names: str) -> dict[str, Words | np.uint64]:
-        """The common columns of these messages. Default: all."""
-        return {name: self.common[name][rows] for name in names or self.common}
+    def rows(self, frame: str, messages: Numbers, columns: Columns) -> Derived:
+        """Rows of a frame: the message of each, and their own columns. Each other column is that of the message."""
+        shared = tuple(name for name in COLUMNS[frame] if name in self.common and name not in columns)
+        if shared not in self._shared:
+            self._shared[shared] = weighted(self.common, shared, len(self.message_id))
+        return Derived(frame, messages, columns, self._shared[shared][messages], shared)

@@ -1,8 +1,10 @@
 """Outputs and addresses of decoded messages as rows of their tables."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,6 +17,7 @@ from etl.expectations.message_batch import (
     Derived,
     Items,
     Messages,
+    Numbers,
     bigint,
     child,
     numbers,
@@ -22,7 +25,8 @@ from etl.expectations.message_batch import (
     text_word,
     valid,
 )
-from etl.expectations.words import Words, words
+from etl.expectations.words import Words, grouped, words
+from etl.expectations.words import amounts as plain_amounts
 
 TREASURY_OUTPUT = 2
 _CHAINS = {schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs}
@@ -80,7 +84,7 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
         if not len(some):
             continue
         names = {*role.table.names}
-        columns: dict[str, Words | np.uint64] = dict.fromkeys(names, NOTHING) | of.of(messages[some])
+        columns: dict[str, Words | np.uint64] = dict.fromkeys(names.difference(of.common), NOTHING)
         columns |= {name: values[some] for name, values in own.items() if name in names}
         (key,) = names.intersection(role.table.partition).intersection(("address", "tag", "chain_id"))
         columns |= {
@@ -89,56 +93,40 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
             "variant": text_word(role.variant),
             "included": included[some].astype(np.uint64),
         }
-        yield Derived(role.table.name, messages[some], columns)
+        yield of.rows(role.table.name, messages[some], columns)
 
 
 def address_rows(of: Messages) -> Derived:
     """Each address that an attachment or a migration pays, and each that signed an attachment."""
     paid = (of.outputs, of.funds)
-    signers = of.unlocks.field("address")
-    parts = [
-        *((each.messages, each.field("address"), each.field("amount"), 1, 0) for each in paid),
-        (of.unlocks.messages, signers, pa.nulls(len(signers), pa.decimal128(20, 0)), 0, 1),
-    ]
-    pairs = pa.concat_tables(
-        pa.table(
-            {
-                "message": messages,
-                "address": address,
-                "amount": amount,
-                "paid": np.full(len(messages), is_paid, np.int8),
-                "signer": np.full(len(messages), is_signer, np.int8),
-            }
-        )
-        for messages, address, amount, is_paid, is_signer in parts
-    )
-    grouped = (
-        pairs.filter(pc.is_valid(pairs["address"]))
-        .group_by(["message", "address"], use_threads=False)
-        .aggregate([("amount", "sum"), ("paid", "max"), ("signer", "max")])
-        .sort_by("message")
-        .combine_chunks()
-    )
-    got: dict[str, pa.Array] = {name: _one(grouped.column(name)) for name in grouped.column_names}
-    messages = numbers(got["message"])
+    parts = (*paid, of.unlocks)
+    addresses = pa.chunked_array([each.field("address") for each in parts], pa.binary())
+    code, address = grouped(addresses)
+    kept = positions(code >= 0)
+    amounts = [*(plain_amounts(each.field("amount")) for each in paid), np.zeros(len(of.unlocks.messages), np.uint64)]
+    signs = np.repeat([0, 1], [len(amounts[0]) + len(amounts[1]), len(amounts[2])])
+    pair = np.concatenate([each.messages for each in parts])[kept] * len(address) + code[kept]
+    order = np.argsort(pair)
+    pair, kept = pair[order], kept[order]
+    begins = positions(np.diff(pair, prepend=-1))
+    messages, code = np.divmod(pair[begins], len(address) or 1)
+    count, signatures = np.diff(np.append(begins, len(pair))), _sums(signs[kept], begins)
+    is_signer, is_paid = signatures > 0, signatures < count
     is_transaction = of.is_transaction[messages]
-    is_signer, is_paid = (numbers(got[f"{name}_max"]) == 1 for name in ("signer", "paid"))
     directions = np.array([text_word(each) for each in ("received", "sent", "both", "migrated")])
     direction = np.where(is_signer & is_paid, 2, np.where(is_signer, 1, 0))
     inputs_count = of.inputs.counts
-    received = pc.fill_null(got["amount_sum"], 0)
     identity = pc.coalesce(of.transaction_field("transaction_id"), child(of.receipt, "treasury_input"))
-    return Derived(
+    return of.rows(
         "transactions_by_address",
         messages,
-        of.of(messages)
-        | {
-            "address": words(got["address"]),
+        {
+            "address": address[code],
             "included": of.took_effect[messages].astype(np.uint64),
             "transaction_id": words(identity)[messages],
             "message_id": of.carrier[messages],
             "direction": directions[np.where(is_transaction, direction, 3)],
-            "received": bigint(words(received)),
+            "received": bigint(_sums(np.concatenate(amounts)[kept], begins)),
             "inputs_count": np.where(is_transaction, inputs_count[messages], 1).astype(np.uint64),
             "outputs_count": (paid[0].counts + paid[1].counts)[messages].astype(np.uint64),
         },
@@ -151,5 +139,6 @@ def _kind_words() -> Words:
     return np.array([NOTHING if kind is None else text_word(kind) for kind in kinds])
 
 
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def _sums(values: npt.NDArray[Any], begins: Numbers) -> npt.NDArray[Any]:
+    """The sums of groups, given by the positions where they begin."""
+    return np.add.reduceat(values, begins) if len(begins) else values[:0]

@@ -20,15 +20,30 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 _NULL = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _LAST, _LENGTH = (np.uint64(each) for each in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93))
 _BOTH = np.uint64((int(_FIRST) + int(_LAST)) % 2**64)
+_WORD = 8
+"""Bytes of a word."""
 
 
-def row_hashes(columns: Mapping[str, Words | np.uint64], names: Sequence[str], count: int) -> Words:
-    """Returns a hash for each of `count` rows, from the words of the named columns."""
-    hashes = np.zeros(count, np.uint64)
+def row_hashes(
+    columns: Mapping[str, Words | np.uint64], names: Sequence[str], count: int, shared: Words | None = None
+) -> Words:
+    """Returns a hash for each of `count` rows, from the words of the named columns, and `shared`, the weighted sum of
+    other columns.
+    """
+    return _mixed(weighted(columns, names, count, shared))
+
+
+def weighted(
+    columns: Mapping[str, Words | np.uint64], names: Sequence[str], count: int, shared: Words | None = None
+) -> Words:
+    """Returns for each of `count` rows the sum of its words in the named columns, each multiplied by the number of its
+    column, plus `shared`.
+    """
+    sums = np.zeros(count, np.uint64) if shared is None else shared.copy()
     with np.errstate(over="ignore"):
         for name in names:
-            hashes += columns[name] * _factor(name)
-    return _mixed(hashes)
+            sums += columns[name] * _factor(name)
+    return sums
 
 
 def words(array: pa.Array) -> Words:
@@ -52,6 +67,18 @@ def amounts(array: pa.Array) -> Words:
     """Returns the numbers of a column, 0 for null."""
     found = words(array)
     return np.where(_valid(array), found, np.uint64(0)) if array.null_count else found
+
+
+def grouped(array: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], Words]:
+    """Returns the number of each value among the distinct values, -1 for null, and the words of the distinct values.
+
+    Words do not distinguish values that differ in the middle, so they must not be what rows are grouped by.
+    """
+    chunks = array.dictionary_encode().unify_dictionaries().chunks
+    if not chunks:
+        return np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    codes = [pc.fill_null(each.indices, -1).to_numpy(zero_copy_only=False) for each in chunks]
+    return np.concatenate(codes).astype(np.int64), words(chunks[0].dictionary)
 
 
 def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
@@ -80,21 +107,26 @@ def _ends(array: pa.Array) -> Words:
     if not pa.types.is_binary(array.type) and not pa.types.is_string(array.type):
         array = pc.cast(array, pa.binary())
     _, offsets_buffer, data = array.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    starts, ends = offsets[:-1], offsets[1:]
-    lengths = ends - starts
-    if data is None or data.size < 8:
-        data = pa.py_buffer((b"" if data is None else data.to_pybytes()) + bytes(8))
+    offsets = np.frombuffer(offsets_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
+    lengths = np.diff(offsets)
+    size = int(lengths[0])
+    if size >= _WORD and (lengths == size).all():
+        # Ids and addresses: two views with a stride, without indexes.
+        first: Words = np.ndarray(lengths.shape, np.uint64, data, int(offsets[0]), (size,))
+        last: Words = np.ndarray(lengths.shape, np.uint64, data, int(offsets[1]) - _WORD, (size,))
+        return first * _FIRST + last * _LAST + np.uint64(size * int(_LENGTH) % 2**64)
+    if data is None or data.size < _WORD:
+        data = pa.py_buffer((b"" if data is None else data.to_pybytes()) + bytes(_WORD))
     # A word at every position of the bytes, without a copy.
-    sliding: Words = np.ndarray((data.size - 7,), np.uint64, data, 0, (1,))
-    short = np.nonzero(lengths < 8)[0]
+    sliding: Words = np.ndarray((data.size - _WORD + 1,), np.uint64, data, 0, (1,))
+    starts, ends = offsets[:-1], offsets[1:]
+    short = np.nonzero(lengths < _WORD)[0]
     if len(short):
-        starts, ends = np.minimum(starts, len(sliding) - 1), np.maximum(ends, 8)
-    found = sliding[starts] * _FIRST + sliding[ends - 8] * _LAST
+        starts, ends = np.minimum(starts, len(sliding) - 1), np.maximum(ends, _WORD)
+    found: Words = sliding[starts] * _FIRST + sliding[ends - _WORD] * _LAST
     if len(short):
-        begins, size = offsets[short], lengths[short]
-        found[short] = _short(sliding, begins, size) * _BOTH
-    return _mixed(found + lengths.astype(np.uint64) * _LENGTH)
+        found[short] = _short(sliding, offsets[short].astype(np.int64), lengths[short].astype(np.int64)) * _BOTH
+    return found + lengths.astype(np.uint64) * _LENGTH
 
 
 def _short(sliding: Words, starts: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> Words:
