@@ -1,6 +1,7 @@
 """GET requests over unencrypted HTTP/1.1 with connections that stay open: a quarter of httpx's CPU time per request.
 
-A node needs two requests per message, so their cost limits how many messages per second a follower can fetch.
+A node needs two requests per message, so their cost limits how many messages per second a follower can fetch. asyncio
+has the connections, httptools (the parser of Node.js) reads the responses.
 """
 
 import asyncio
@@ -9,9 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-END = b"\r\n\r\n"
+import httptools
 
 MAX_HEAD_BYTES = 64 * 2**10
+
+READ_BYTES = 64 * 2**10
 
 
 class BadResponse(Exception):
@@ -29,6 +32,37 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes
+
+
+class _Reading:
+    """A response that is being read: httptools calls the methods whose names begin with `on_`."""
+
+    def __init__(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.headers: dict[str, str] = {}
+        self.header_bytes = 0
+        self.body = bytearray()
+        self.has_head = self.is_whole = self.is_reusable = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.header_bytes += len(name) + len(value)
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.has_head = True
+
+    def on_body(self, data: bytes) -> None:
+        self.body += data
+
+    def on_message_complete(self) -> None:
+        self.is_whole = True
+        # The parser knows this no longer once it returns.
+        self.is_reusable = self.parser.should_keep_alive()
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether nothing else tells where the body ends."""
+        return self.has_head and not {"content-length", "transfer-encoding"} & self.headers.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +94,7 @@ class PlainHttp:
                 # The server closed it while it was idle.
                 continue
         try:
-            reader, writer = await asyncio.open_connection(self._host, self._port, limit=MAX_HEAD_BYTES)
+            reader, writer = await asyncio.open_connection(self._host, self._port)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise BadResponse(f"connecting failed: {reason}") from error
@@ -77,82 +111,38 @@ class PlainHttp:
 
     async def _exchange(self, connection: _Connection, request: bytes, *, is_first: bool) -> Response:
         """Raises ConnectionResetError if a connection that was used before ends without a response."""
-        is_whole = False
+        reading = _Reading()
+        is_done = False
+        received = 0
         try:
             connection.writer.write(request)
-            try:
-                head = await connection.reader.readuntil(END)
-            except (asyncio.IncompleteReadError, ConnectionResetError, BrokenPipeError) as error:
-                if not is_first and not getattr(error, "partial", b""):
-                    raise ConnectionResetError from error
-                raise BadResponse("the server closed the connection") from error
-            except asyncio.LimitOverrunError as error:
-                raise BadResponse(f"headers of more than {MAX_HEAD_BYTES} bytes") from error
-            version, status, headers = _parsed(head)
-            body, is_whole = await self._body(connection.reader, status, headers)
-            keeps = headers.get("connection", "").lower()
-            is_whole = is_whole and (keeps == "keep-alive" or (version == "HTTP/1.1" and keeps != "close"))
-            return Response(status, headers, body)
+            while not reading.is_whole:
+                try:
+                    data = await connection.reader.read(READ_BYTES)
+                except (ConnectionResetError, BrokenPipeError):
+                    data = b""
+                if not data:
+                    if reading.ends_with_connection:
+                        break
+                    if not received and not is_first:
+                        raise ConnectionResetError
+                    where = " within a body" if reading.has_head else ""
+                    raise BadResponse(f"the server closed the connection{where}")
+                received += len(data)
+                try:
+                    reading.parser.feed_data(data)
+                except httptools.HttpParserError as error:
+                    raise BadResponse(f"not HTTP/1.1: {error}") from error
+                if (reading.header_bytes if reading.has_head else received) > MAX_HEAD_BYTES:
+                    raise BadResponse(f"headers of more than {MAX_HEAD_BYTES} bytes")
+                if (encoding := reading.headers.get("transfer-encoding", "chunked").lower()) != "chunked":
+                    raise BadResponse(f"unexpected transfer encoding {encoding[:40]!r}")
+                if self._max_body_bytes < max(len(reading.body), int(reading.headers.get("content-length", 0))):
+                    raise TooLarge
+            is_done = True
+            return Response(reading.parser.get_status_code(), reading.headers, bytes(reading.body))
         finally:
-            if is_whole:
+            if is_done and reading.is_reusable:
                 self._idle.append(connection)
             else:
                 connection.writer.close()
-
-    async def _body(self, reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> tuple[bytes, bool]:
-        """The body, and whether the connection can be used again."""
-        try:
-            if status in (204, 304):
-                return b"", True
-            if "transfer-encoding" in headers:
-                return await self._chunks(reader, headers["transfer-encoding"]), True
-            if "content-length" not in headers:
-                return await self._rest(reader), False
-            length = _number(headers["content-length"], 10)
-            if length > self._max_body_bytes:
-                raise TooLarge
-            return await reader.readexactly(length), True
-        except (asyncio.IncompleteReadError, ConnectionResetError) as error:
-            raise BadResponse("the server closed the connection within a body") from error
-
-    async def _chunks(self, reader: asyncio.StreamReader, encoding: str) -> bytes:
-        if encoding.lower() != "chunked":
-            raise BadResponse(f"unexpected transfer encoding {encoding[:40]!r}")
-        body = bytearray()
-        while True:
-            size = _number((await reader.readuntil(b"\r\n")).partition(b";")[0].decode("latin-1").strip(), 16)
-            if len(body) + size > self._max_body_bytes:
-                raise TooLarge
-            body += (await reader.readexactly(size + 2))[:-2] if size else b""
-            if not size:
-                while await reader.readuntil(b"\r\n") != b"\r\n":
-                    pass
-                return bytes(body)
-
-    async def _rest(self, reader: asyncio.StreamReader) -> bytes:
-        body = bytearray()
-        while chunk := await reader.read(MAX_HEAD_BYTES):
-            body += chunk
-            if len(body) > self._max_body_bytes:
-                raise TooLarge
-        return bytes(body)
-
-
-def _parsed(head: bytes) -> tuple[str, int, dict[str, str]]:
-    first, *lines = head[: -len(END)].decode("latin-1").split("\r\n")
-    version, _, rest = first.partition(" ")
-    status = rest[:3]
-    if version not in ("HTTP/1.1", "HTTP/1.0") or not (status.isascii() and status.isdecimal() and len(status) == 3):
-        raise BadResponse(f"not HTTP/1.1: {first[:40]!r}")
-    pairs = (line.partition(":") for line in lines)
-    return version, int(status), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-def _number(text: str, base: int) -> int:
-    try:
-        # int() also takes signs, underscores and spaces.
-        if text.isalnum() and text.isascii():
-            return int(text, base)
-    except ValueError:
-        pass
-    raise BadResponse(f"not a length: {text[:40]!r}")
