@@ -11,7 +11,6 @@ import orjson
 
 from api import era_routing as eras
 from api.chronicle_v1.responses import AnalyticsResponse, ServiceResponse, TransactionResponse, TransactionsResponse
-from api.era_routing import Era
 from api.fields.chrysalis_params import (
     Ed25519Address,
     EndMilestone,
@@ -32,10 +31,7 @@ from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
 from db.store import NotFound, Row, StoreUnavailable
-from ledger.chrysalis.codec import decode_payload, payload_bytes
-from ledger.chrysalis.json import payload_json
 from ledger.chrysalis.transaction import ED25519
-from ledger.chrysalis.values import Transaction
 from ledger.ids import output_id, transaction_id
 
 
@@ -52,7 +48,7 @@ async def transaction_of_message(network: NetworkMount, message_id: MessageId) -
 
     `spendingMessageId` is the included message that spends the output, or null if it is unspent.
     """
-    found = await attached_transactions(network, [await eras.get_message(network, message_id, Era.CHRYSALIS)])
+    found = await attached_transactions(network, [await messages.get_message(network.store, message_id)])
     if not found:
         raise NotFound(f"a transaction in message {message_id}")
     return found[0]
@@ -88,19 +84,16 @@ async def transactions_of_address(
 
 
 async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
-    """Returns the transactions in these messages as Chronicle writes them. One query finds the spenders of all outputs.
-
-    Stardust blocks, which Chronicle never had, are left out.
+    """Returns the transactions in these messages as Chronicle writes them, with inputs and outputs in the JSON of their
+    era. One query finds the spenders of all outputs.
     """
     found = []
     for row in rows:
-        if eras.of_message(row) is not Era.CHRYSALIS:
-            continue
-        data = payload_bytes(row["message"])
-        payload = decode_payload(data) if data else None
-        if isinstance(payload, Transaction):
-            ids = [output_id(transaction_id(data), index).hex() for index in range(len(payload.essence.outputs))]
-            found.append((row, payload_json(payload)["essence"], ids))
+        attached = eras.transaction_of(row)
+        if attached is not None:
+            data, essence = attached
+            ids = [output_id(transaction_id(data), index).hex() for index in range(len(essence["outputs"]))]
+            found.append((row, essence, ids))
     output_ids = [each for _, _, ids in found for each in ids]
     spenders = dict(zip(output_ids, await outputs.find_spending_message_ids(network.store, output_ids), strict=True))
     return [

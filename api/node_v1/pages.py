@@ -8,6 +8,7 @@ from api.network import NetworkMount
 from db.listing.page import Page
 from db.store import Row
 from db.times import FOREVER, Window, find_window
+from ledger.chrysalis.transaction import ED25519
 
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
@@ -19,6 +20,16 @@ def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, 
 def record(row: Row, column: str) -> Json:
     """Returns Chronicle's record of a row's message. A pending message has neither inclusion state nor milestone."""
     return {"id": row[column], "inclusionState": inclusion(row), "milestoneIndex": row.get("milestone_index")}
+
+
+def address_head(address: str) -> Json:
+    """Returns the type and the bytes of a serialized address."""
+    return {"addressType": int(address[:2], 16), "address": address[2:]}
+
+
+def serialized_ed25519(network: NetworkMount, address: str) -> tuple[str, bytes]:
+    """Returns an Ed25519 address in hex as a parsed bech32 address of the network."""
+    return network.bech32_hrp, bytes([ED25519]) + bytes.fromhex(address)
 
 
 async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
