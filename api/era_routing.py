@@ -89,13 +89,13 @@ def output_json(row: Row) -> Json:
 
 
 def transaction_of(row: Row) -> tuple[bytes, Json] | None:
-    """Returns the transaction in a row of `messages` or `pending_messages`: its bytes, and its essence in the JSON of
-    its era. None if the message contains no transaction.
+    """Returns the transaction in a row of `messages` or `pending_messages`: its bytes, and its JSON in its
+    era. None if the message contains no transaction.
     """
     codec, render, kind = TRANSACTIONS[of_message(row)]
     data = codec.payload_bytes(row["message"])
     payload = codec.decode_payload(data) if data else None
-    return (data, render(payload)["essence"]) if isinstance(payload, kind) else None
+    return (data, render(payload)) if isinstance(payload, kind) else None
 
 
 async def get_message(network: NetworkMount, message_id: str, wanted: Era) -> Row:

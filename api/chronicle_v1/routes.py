@@ -91,7 +91,7 @@ async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> l
     for row in rows:
         attached = eras.transaction_of(row)
         if attached is not None:
-            data, essence = attached
+            data, essence = attached[0], attached[1]["essence"]
             ids = [output_id(transaction_id(data), index).hex() for index in range(len(essence["outputs"]))]
             found.append((row, essence, ids))
     output_ids = [each for _, _, ids in found for each in ids]

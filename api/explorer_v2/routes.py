@@ -7,6 +7,7 @@ newest first.
 
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
+from api.explorer_v2.pending_routes import EXPLORER_PENDING
 from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
@@ -206,6 +207,7 @@ EXPLORER_V2 = Family(
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
+        *EXPLORER_PENDING,
     ),
     wrap=lambda value: value,
     error_body=flat_error_body,

@@ -251,9 +251,9 @@ class Lake:
         rows = ranged.select(*names_of(MESSAGE_DDL))
         self.replace("messages", in_lake_order(rows, "milestone_index", "white_flag_index"), intervals)
 
-    def add_pending(self, rows: DataFrame) -> None:
-        """Adds pending messages. Existing ones do not change."""
-        known = self.read("pending")
+    def add_pending(self, rows: DataFrame, oldest_s: int) -> None:
+        """Adds pending messages. Existing ones do not change; those received before `oldest_s` are removed."""
+        known = self.read("pending").where(F.col("timestamp") > F.timestamp_seconds(F.lit(oldest_s)))
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")))
 
     def genesis(self) -> DataFrame:
