@@ -8,7 +8,7 @@ newest first.
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.pending_routes import EXPLORER_PENDING
-from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
+from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
     END,
@@ -16,6 +16,7 @@ from api.fields.inx_chronicle_params import (
     SKIPPED_MAX,
     After,
     BlockTag,
+    Day,
     End,
     ExplorerNewestFirst,
     ExplorerPageSize,
@@ -32,6 +33,7 @@ from api.http.operations import Family, Operation
 from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
+from db.queries.analytics import find_day
 from db.store import NotFound
 from db.times import Window, find_window
 
@@ -138,6 +140,22 @@ async def list_of_milestones(
     return {"items": items, "cursor": at.next(page)}
 
 
+async def milestones_of_day(network: NetworkMount, day: Day) -> Json:
+    """Returns the first and the last complete milestone of a UTC day, by index.
+
+    Timestamps of milestones need not rise, so other milestones of the day may be earlier or later.
+    """
+    row = await find_day(network.store, day.isoformat())
+    if row is None:
+        raise NotFound(f"a complete milestone of {day.isoformat()}")
+    ends = [await milestones.get_milestone(network.store, row[name]) for name in ("start_ms", "end_ms")]
+    first, last = (
+        {"milestoneId": f"0x{each['milestone_id']}", "index": each["milestone_index"], "timestamp": each["timestamp"]}
+        for each in ends
+    )
+    return {"date": day.isoformat(), "firstMilestone": first, "lastMilestone": last}
+
+
 async def blocks_of_milestone(
     network: NetworkMount,
     milestone_id: MilestoneId,
@@ -203,6 +221,7 @@ EXPLORER_V2 = Family(
         Operation("/blocks", blocks_by_tag, TaggedBlocks),
         Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
         Operation("/milestones", list_of_milestones, MilestoneList),
+        Operation("/milestones/by-date/{date}", milestones_of_day, MilestonesOfDay, (404,)),
         Operation("/milestones/{milestoneId}/blocks", blocks_of_milestone, BlocksOfMilestone, (404,)),
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,

@@ -164,7 +164,7 @@ class MilestoneMessages(Page):
     """The messages that a milestone references, in white-flag order."""
 
     index: U32
-    messageIds: list[Hex32]
+    messageIds: list[Hex32 | Record]
 
 
 class MilestoneMessagesResponse(BaseModel):

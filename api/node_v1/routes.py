@@ -46,6 +46,7 @@ from api.node_v1.responses import (
     MilestoneMessagesResponse,
     MilestoneResponse,
 )
+from db.listing.page import Page
 from db.queries import messages, milestones, transactions
 from ledger.chrysalis.codec import decode_message
 from ledger.chrysalis.json import message_json
@@ -186,7 +187,12 @@ async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
 
 
 async def milestone_messages(
-    network: NetworkMount, index: MilestoneIndex, page_size: PageSize, state: State, newest: OldestFirst
+    network: NetworkMount,
+    index: MilestoneIndex,
+    page_size: PageSize,
+    state: State,
+    newest: OldestFirst,
+    expanded: Expanded,
 ) -> Json:
     """Returns the messages that a milestone references, in white-flag order.
 
@@ -195,9 +201,11 @@ async def milestone_messages(
     """
     await milestones.get_milestone(network.store, index)
     page = await milestones.list_milestone_messages(
-        network.store, index, newest=newest, page_size=page_size, cursor=state
+        network.store, index, with_inclusion=expanded, newest=newest, page_size=page_size, cursor=state
     )
-    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+    rows = [row | {"milestone_index": index} for row in page.rows]
+    answer = Page(rows, page.cursor)
+    return listing({"index": index}, "messageIds", "message_id", answer, page_size, expanded=expanded)
 
 
 NODE_V1 = Family(
