@@ -36,7 +36,7 @@ from api.http.compression import Compression
 from api.http.contract import OF_NETWORK, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
-from api.http.operations import Mount, OperationRoute
+from api.http.operations import Mount, OperationRoute, query_names
 from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
@@ -242,16 +242,17 @@ def routes(
         prefixes = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
         return sorted({each for each in prefixes if "{" not in each} | networks.keys())
 
-    mounts = (
+    of_all = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
         *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
-        *of_wormhole,
     )
-    for family, mount in mounts:
-        for operation in family.operations:
-            yield OperationRoute(operation, family, mount)
+    for mounts in (of_all, of_wormhole):
+        documented = query_names(family for family, _ in mounts)
+        for family, mount in mounts:
+            for operation in family.operations:
+                yield OperationRoute(operation, family, mount, documented)
 
 
 def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:

@@ -9,7 +9,7 @@ two exit stacks) costs more than the work itself (decision 0003). `api.http.cont
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import unquote_plus
@@ -156,11 +156,22 @@ def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
     return found
 
 
-def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, str]:
+def query_names(families: Iterable[Family]) -> frozenset[str]:
+    """Returns the names of all query parameters of these families."""
+    handlers = (operation.handler for family in families for operation in family.operations)
+    return frozenset(
+        param.name for handler in handlers for param in arguments(handler).values() if param.where == "query"
+    )
+
+
+def query(
+    scope: Scope, known: frozenset[str], *, is_strict: bool, elsewhere: frozenset[str] = frozenset()
+) -> dict[str, str]:
     """Returns the known query parameters of a request.
 
-    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. Raises BadParameter for a repeated
-    parameter, and for an unknown one if `is_strict`.
+    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. But a name in `elsewhere` has a meaning
+    in other operations of this server, and no response ignores it. Raises BadParameter for a repeated parameter, for an
+    unknown one if `is_strict`, and for one in `elsewhere`.
     """
     values: dict[str, str] = {}
     for pair in scope["query_string"].decode("latin-1").split("&"):
@@ -171,7 +182,7 @@ def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, 
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
-        elif is_strict and pair:
+        elif pair and (is_strict or name in elsewhere):
             raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
     return values
 
@@ -200,8 +211,11 @@ def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
     return found
 
 
-def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
-    """Returns the operation as an ASGI application. It reads `path_params` from the scope and sets `operation`."""
+def application(operation: Operation, family: Family, mount: Mount, elsewhere: frozenset[str] = frozenset()) -> ASGIApp:
+    """Returns the operation as an ASGI application. It reads `path_params` from the scope and sets `operation`.
+
+    `elsewhere`: query parameters of other operations, which are rejected if this one does not have them.
+    """
     handler, context = operation.handler, mount.context
     params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
     body_argument = body_of(handler)
@@ -226,8 +240,8 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         scope["operation"], scope["error_body"] = operation_id, family.error_body
         path = scope["path_params"]
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
-        if from_query or is_strict:
-            given = query(scope, known, is_strict=is_strict)
+        if from_query or scope["query_string"]:
+            given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere)
             values |= defaults
             for argument, members in grouped.items():
                 values[argument] = members.copy()
@@ -241,7 +255,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         values = read(scope)
         if body_argument is not None:
             name, expected = body_argument
-            values[name] = await expected.read(scope, receive)
+            values[name] = await expected.read(scope, receive, is_strict=is_strict, elsewhere=elsewhere)
         form = by_type[choose_form(accepted(scope), media_types)] if len(media_types) > 1 else first
         body = form.render(await form.handler(context(scope["path_params"]), **values))
         status = 200
@@ -278,8 +292,11 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
 class OperationRoute(Route):
     """An operation at one of its paths, served by `application`. `api.http.contract` documents it."""
 
-    def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
-        serving = application(operation, family, mount)
+    def __init__(
+        self, operation: Operation, family: Family, mount: Mount, elsewhere: frozenset[str] = frozenset()
+    ) -> None:
+        """For `elsewhere` see `application`."""
+        serving = application(operation, family, mount, elsewhere)
         super().__init__(mount.prefix + operation.path, serving, name=operation.handler.__name__)
         self.app = serving
         self.methods = {operation.method}

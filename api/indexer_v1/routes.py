@@ -246,5 +246,6 @@ SEED_INDEXER = Family(
     ),
     wrap=lambda value: value,
     error_body=ERROR_BODY,
+    is_strict=True,
 )
 """The routes of the Stardust schema plan, beside the other routes of a network."""

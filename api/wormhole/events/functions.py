@@ -45,14 +45,23 @@ def posted_model(name: str, meaning: str, members: tuple[Param, ...]) -> type[Ba
 
 
 def function(
-    path: str, answers: Function, members: tuple[Param, ...], answer: type[BaseModel], errors: tuple[int, ...] = ()
+    path: str,
+    answers: Function,
+    members: tuple[Param, ...],
+    answer: type[BaseModel],
+    errors: tuple[int, ...] = (),
+    *,
+    is_extension: bool = False,
 ) -> tuple[Operation, Operation]:
     """Returns the GET and POST operations of a function, with its name and docstring."""
     name, meaning = answers.__name__, answers.__doc__
     members = tuple([replace(each, empty_is_none=True) for each in members])
     model = posted_model(f"Posted{name.title().replace('_', '')}", "The parameters, as text.", members)
     empty = b"" if any(each.required for each in members) else b"{}"
-    body = Body("The parameters, as text", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
+    names = frozenset(each.name for each in members)
+    body = Body(
+        "The parameters, as text", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty, names
+    )
 
     async def handle(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
         return await answers(network, given)
@@ -62,6 +71,6 @@ def function(
 
     handle.__name__, sent.__name__ = name, f"{name}_posted"
     handle.__doc__ = sent.__doc__ = meaning
-    return Operation(path, handle, answer, errors), Operation(
-        path, sent, answer, errors, method="POST", alias_of=handle
+    return Operation(path, handle, answer, errors, is_extension=is_extension), Operation(
+        path, sent, answer, errors, method="POST", alias_of=handle, is_extension=is_extension
     )

@@ -195,7 +195,7 @@ async def accumulated(
 
 ROWS = (
     *function("/readrow", readrow, KEY, EventDetails, (404,)),
-    *function("/readrows", readrows, ROW_KEYS, EventRows),
+    *function("/readrows", readrows, ROW_KEYS, EventRows, is_extension=True),
     *function("/transaction", transaction_row, (ID,), EventDetails, (404,)),
     *function("/recent", recent, RECENT, EventRecent, (501,)),
 )

@@ -73,5 +73,5 @@ async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Call
 
 VALUES = (
     *function("/findvalues", findvalues, FOUND, EventFound, (501,)),
-    *function("/findrows", findrows, FOUND_ROWS, EventRows),
+    *function("/findrows", findrows, FOUND_ROWS, EventRows, is_extension=True),
 )
