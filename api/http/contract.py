@@ -12,7 +12,7 @@ from typing import Any
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
-from api.http.operations import OCTETS, SERIALIZED, Handler, Operation, OperationRoute, arguments, body_of
+from api.http.operations import OCTETS, SERIALIZED, Handler, Operation, OperationRoute, body_of, params_of
 from api.http.params import Param
 from api.http.responses import example_of
 
@@ -48,7 +48,7 @@ def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:
     operation, family, mount = route.operation, route.family, route.mount
     params = [
         *(param.documented() for param in mount.params),
-        *(describe_param(param, route, aliases) for param in arguments(operation.handler).values()),
+        *(describe_param(param, route, aliases) for param in params_of(operation)),
     ]
     body = body_of(operation.handler)
     summary, _, text = (inspect.getdoc(operation.handler) or "").partition("\n")

@@ -24,7 +24,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.params import Param, Params
 from api.http.responses import ERRORS
-from api.http.streaming import Export, choose_export, send_export
+from api.http.streaming import Export, choose_export, format_param, send_export
 
 OCTETS = "application/octet-stream"
 
@@ -158,10 +158,14 @@ def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
 
 def query_names(families: Iterable[Family]) -> frozenset[str]:
     """Returns the names of all query parameters of these families."""
-    handlers = (operation.handler for family in families for operation in family.operations)
-    return frozenset(
-        param.name for handler in handlers for param in arguments(handler).values() if param.where == "query"
-    )
+    operations = [operation for family in families for operation in family.operations]
+    return frozenset(param.name for each in operations for param in params_of(each) if param.where == "query")
+
+
+def params_of(operation: Operation) -> list[Param]:
+    """Returns the parameters of an operation: those of its handler, and the format of an export."""
+    chosen = [format_param(operation.exports)] if operation.exports else []
+    return [*arguments(operation.handler).values(), *chosen]
 
 
 def query(
@@ -221,7 +225,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
-    known = frozenset(from_query)
+    chooser = format_param(operation.exports)
+    known = frozenset(from_query) | ({chooser.name} if operation.exports else set())
     required = frozenset(name for name, (_, param) in from_query.items() if param.required)
     defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
     grouped = {
@@ -242,6 +247,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query or scope["query_string"]:
             given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere)
+            if operation.exports:
+                scope["format"] = chooser.read(given.pop(chooser.name, None))
             values |= defaults
             for argument, members in grouped.items():
                 values[argument] = members.copy()
@@ -252,7 +259,9 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         return values
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        values = read(scope)
+        await respond(read(scope), scope, receive, send)
+
+    async def respond(values: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         if body_argument is not None:
             name, expected = body_argument
             values[name] = await expected.read(scope, receive, is_strict=is_strict, elsewhere=elsewhere)
@@ -277,11 +286,11 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     }
 
     async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
-        media_type = choose_export(scope, operation.exports)
-        if media_type is None:
-            await serve(scope, receive, send)
-            return
         values = read(scope)
+        media_type = scope.get("format") or choose_export(scope, operation.exports)
+        if media_type not in exported:
+            await respond(values, scope, receive, send)
+            return
         write, names = exported[media_type]
         parts = write(context(scope["path_params"]), **{name: values[name] for name in names})
         await send_export(parts, media_type, scope, receive, send)

@@ -21,7 +21,7 @@ from api.families import WORMHOLE_V1
 from api.health import HEALTH
 from api.http import openapi
 from api.http.docs_page import ASSETS, STYLE
-from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of
+from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of, params_of
 from api.http.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
 from api.http.page_sizes import NODE_V1 as NODE_V1_SIZES
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
@@ -120,7 +120,7 @@ def test_an_alias_reads_the_parameters_that_the_document_describes(each: Describ
     route = HANDLERS[each.path, each.method]
     of_route = [
         *route.mount.params,
-        *(each.at(route.mount.dialect) for each in arguments(route.operation.handler).values()),
+        *(each.at(route.mount.dialect) for each in params_of(route.operation)),
     ]
     expected = {(param.name, param.where): param.documented()["schema"] for param in of_route}
     described = {
