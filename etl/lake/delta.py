@@ -31,7 +31,7 @@ from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
-from etl.lake.wormhole_tables import PRICES_DDL, VAAS_DDL
+from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
 from etl.sources.plan import UNKNOWN_MILESTONE
 from ledger.eras import STARDUST
 
@@ -100,6 +100,7 @@ TABLES: dict[str, Layout] = {
     "key_ranges": Layout(KEY_RANGES_DDL),
     "vaas": Layout(VAAS_DDL, ("emitter_chain",), ("emitter_chain",)),
     "prices": Layout(PRICES_DDL),
+    "token_list": Layout(LISTED_DDL),
 }
 """How each table is stored."""
 

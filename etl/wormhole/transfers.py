@@ -34,11 +34,14 @@ USD_STEP = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The facts about a transfer's token: its home metadata (None if unknown) and its prices by ascending day."""
+    """The facts about a transfer's token: its home metadata (None if unknown), its prices by ascending day, and its
+    CoinGecko id (None if no list has it).
+    """
 
     key: str = ""
     meta: tuple[int, str, str] | None = None  # decimals, symbol, name
     prices: Sequence[tuple[int, str]] = ()
+    coin_gecko_id: str | None = None
 
     def price_on(self, day: int) -> Decimal | None:
         """The price of the last day up to `day`; the first price if all are later."""
@@ -135,6 +138,8 @@ def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
             "details_origin_symbol": symbol,
             "details_origin_name": name,
         }
+        if token.coin_gecko_id is not None:
+            columns["details_coin_gecko_coin_id"] = token.coin_gecko_id
         price = token.price_on(day)
         if price is not None:
             notional = (amount * price).quantize(USD_STEP, ROUND_HALF_EVEN)
