@@ -19,6 +19,7 @@ from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
+from etl.wormhole.value_keys import body_keys, written_keys
 from etl.wormhole.values import read_value
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
@@ -93,18 +94,20 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         rows.vaas.append(_place(first) | {"digest": NO_DIGEST, "row_key": name} | publication)
     verified = [each for each in bodies if each.verdict.verified]
     served = min(bodies, key=_precedence) if bodies else None
-    named = _named(cells)
+    named, values = _named(cells), written_keys(cells)
     for body in bodies:
         head = _place(first) | {"digest": body.digest, "row_key": name}
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
-        columns = payload_columns(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
+        columns = payload_columns(network, body.payload)
+        own = set() if first.chain == PYTHNET else body_keys((vaa for vaa, _ in body.forms), columns)
+        rows.vaa_lookups += _lookups(head, body, named, values | own, is_served=is_served)
+        columns |= details(body.payload, token, body.vaa.timestamp, day_of(body))
         if columns:
             rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | columns)
-        rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
         if is_served and body.verdict.verified:
             rows.counted = _counted(first, body, columns | _details_written(written))
-    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named)
+    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named, values)
     payload = {each: written[each] for each in written if each not in _PUBLISHED}
     if payload:
         rows.vaa_payloads.append({"row_key": name, "digest": NO_DIGEST} | payload)
@@ -213,11 +216,13 @@ def day_of(body: _Body) -> int:
     return seconds // DAY_S
 
 
-def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_served: bool) -> list[Row]:
+def _lookups(
+    head: Row, body: _Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
+) -> list[Row]:
     payload, vaa = body.payload, body.vaa
     chain, emitter = head["emitter_chain"], head["emitter_address"]
     moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
-    keys: set[tuple[str, str]] = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}")}
+    keys = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}"), *(("value", each) for each in values)}
     if chain != PYTHNET:
         keys.add(("recent", ""))
     if moved is not None:
@@ -251,8 +256,8 @@ def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_ser
 _LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
 
 
-def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
-    """Lookups by written facts (transactions), with or without a VAA. Their time is unknown, so they have day 0."""
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> list[Row]:
+    """Lookups by written facts, with or without a VAA. Their time is unknown, so they have day 0."""
     row = {name: head[name] for name in _LISTED} | {
         "digest": NO_DIGEST,
         "day": 0,
@@ -260,8 +265,9 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
         "verified": False,
         "canonical": False,
     }
-    keys = {transaction_key(text) for column, text in named if column == "initiating_tx_id"}
-    return [{"kind": "transaction", "key": key} | row for key in sorted(keys)]
+    keys = {("transaction", transaction_key(text)) for column, text in named if column == "initiating_tx_id"}
+    keys |= {("value", each) for each in values}
+    return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:

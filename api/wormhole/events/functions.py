@@ -17,7 +17,7 @@ from api.http.responses import Json, omitted
 from api.network import NetworkMount
 from ledger.json_reader import JsonError
 
-BODY_MAX_BYTES = 4_096
+BODY_MAX_BYTES = 16_384
 
 Given: TypeAlias = dict[str, Any]
 """The parsed parameters by name."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, WithJsonSchema
 
 from api.http.params import Param, converted, cursor, integer, reader, text, word_list, words
 from api.wormhole.params import (
@@ -17,11 +17,9 @@ from api.wormhole.params import (
     CURSOR,
     EMITTER_HEX,
     SEQUENCE,
-    TEXT_MAX,
     TX_HASH,
     UNTIL,
 )
-from db.queries.wormhole.values import INDEXED
 from db.schema.event_columns import DETAILS, TRANSFER
 from db.schema.event_columns import FAMILIES as ALL_FAMILIES
 from ledger.wormhole.chains import find_chain_named
@@ -67,7 +65,11 @@ SET = Annotated[bool, PlainValidator(bool), WithJsonSchema({"type": "string", "d
 
 DAYS = integer(0, DAYS_MAX)
 
-COLUMNS_FOUND = f"a column with a lookup: {', '.join(':'.join(column) for column in INDEXED)}"
+COLUMNS_FOUND = (
+    "a column of the family; for Signatures the address of a guardian, for VAAState Signatures or Signatures:SET"
+)
+VALUE_MAX = 12_000
+"""Characters of a value. The largest governance messages have 5 kB, in hex twice as much."""
 
 EMITTER_CHAIN = replace(CHAIN, name="emitterChain", where="query", type=CHAIN_NAMED, example="1")
 EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query")
@@ -104,7 +106,7 @@ NO_CURSOR = replace(
 )
 COLUMN_FAMILY = Param(
     "columnFamily",
-    Annotated[words(sorted({family for family, _ in INDEXED})), Field(description=COLUMNS_FOUND)],
+    words(ALL_FAMILIES),
     "Family of the column",
     TRANSFER,
     required=True,
@@ -112,14 +114,19 @@ COLUMN_FAMILY = Param(
 COLUMN_NAME = replace(
     COLUMN_FAMILY,
     name="columnName",
-    type=Annotated[words(sorted({name for _, name in INDEXED})), Field(description=COLUMNS_FOUND)],
+    type=text(COLUMNS_FOUND, pattern="^[A-Za-z0-9:]{1,64}$"),
     meaning="Name of the column in its family",
     example="TargetAddress",
 )
 VALUE = Param(
     "value",
-    text(f"1 to {TEXT_MAX} characters of ASCII", min_length=1, max_length=TEXT_MAX, pattern="^[ -~]+$"),
-    "The complete value of the column, not a pattern",
+    text(
+        f"1 to {VALUE_MAX} characters, none of them a control character",
+        min_length=1,
+        max_length=VALUE_MAX,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+    ),
+    "The complete value of the column as rows return it, not a pattern; bytes in base64 or hex",
     f"{4:064d}",
     required=True,
 )
