@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from db.listing.page import Keep, Listing, Page, list_page
 from db.listing.spans import within
 from db.listing.streams import Source, lookup_source
-from db.queries.wormhole.prefixes import is_alone
+from db.queries.wormhole.row_keys import is_alone
 from db.queries.wormhole.vaas import (
     ANY,
     SENT_AT,

@@ -216,7 +216,7 @@ async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, wo
         brief = await both(signed, "readrows", prefix=prefix, families="MessagePublication")
         assert [each["Payload"] for each in brief["Rows"]] == [each["Payload"] for each in found[:30]]
     assert (await both(signed, "readrows", prefix="1:", cursor="abc"))["code"] == 3
-    assert (await both(signed, "readrows", prefix="1"))["message"].startswith("parameter prefix: expected CHAIN: or")
+    assert (await both(signed, "readrows", prefix="1"))["message"].startswith("parameter prefix: expected CHAIN:ADD")
 
 
 async def test_a_chain_is_known_by_its_name_and_what_is_not_there_is_a_404(

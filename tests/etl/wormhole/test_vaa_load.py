@@ -16,9 +16,9 @@ import pytest
 
 from db.connect import open_store
 from db.listing.page import Page
+from db.queries.wormhole import row_keys
 from db.queries.wormhole.daily import each_day, read_days, sum_notional
 from db.queries.wormhole.gaps import Gaps, find_gaps, list_missing
-from db.queries.wormhole.prefixes import list_prefix
 from db.queries.wormhole.prices import find_prices
 from db.schema.wormhole_tables import OWN
 from db.store import Store
@@ -287,7 +287,8 @@ async def test_a_prefix_of_row_keys_gives_each_message_once_in_their_order(
 
 
 async def prefixed(store: Store, chain: int, emitter: str | None, newest: bool, size: int, cursor: str | None) -> Page:
-    return await list_prefix(store, chain, emitter, newest=newest, page_size=size, cursor=cursor)
+    keys = row_keys.prefixed(chain, emitter)
+    return await row_keys.list_rows(store, keys, f"{chain} {emitter}", newest=newest, page_size=size, cursor=cursor)
 
 
 @pytest.mark.parametrize(("page_size", "with_unverified"), [(1, False), (2, True), (1_000, False)])
