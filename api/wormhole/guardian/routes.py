@@ -9,6 +9,7 @@ from api.http.errors import NotReady, guardian_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
+from api.wormhole.missing import MISSING_IN_GUARDIAN
 from api.wormhole.params import Chain, EmitterHex, SequenceNumber
 from api.wormhole.responses import CurrentGuardianSet, SignedVaa
 from db.queries.wormhole.vaas import get_verified, list_guardian_sets
@@ -39,6 +40,7 @@ GUARDIAN_V1 = Family(
     (
         Operation("/signed_vaa/{chain}/{emitter}/{sequence}", signed_vaa, SignedVaa, (404,)),
         Operation("/guardianset/current", current_guardian_set, CurrentGuardianSet),
+        *MISSING_IN_GUARDIAN,
     ),
     wrap=lambda value: value,
     error_body=guardian_error_body,
