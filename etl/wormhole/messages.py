@@ -4,7 +4,8 @@ Invariants:
 1. Of several cells of a column, the earliest counts, then the one with the smaller value. A cell without a time is
    later than all others.
 2. Of several signed forms of a body, the one that verifies is served, then the one with the most signatures, then the
-   one with the smallest bytes. Of several bodies, the one that verifies, then the earliest, then the smaller digest.
+   one with the smallest bytes; if none verifies, one that is assembled from single signatures (assembly.py). Of several
+   bodies, the one that verifies, then the earliest, then the smaller digest.
 3. Written facts are stored in rows without a digest, facts of a VAA in rows with its digest. So no row has to be
    deleted when more becomes known, and messages may arrive in any order.
 4. Details of a transfer are computed from its token's home metadata and its price on that day.
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
+from etl.wormhole.assembly import assemble_vaa
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
 from etl.wormhole.value_keys import body_keys, written_keys
@@ -32,7 +34,7 @@ from ledger.wormhole.payloads import (
     TokenTransferWithPayload,
     decode_payload,
 )
-from ledger.wormhole.vaa import Vaa, decode_vaa, digest
+from ledger.wormhole.vaa import Vaa, decode_vaa, digest, encode_vaa
 from ledger.wormhole.verify import History, Verdict, verify
 
 NO_DIGEST = b""
@@ -150,7 +152,7 @@ def _named(cells: Iterable[Cell]) -> set[tuple[str, str]]:
 _LOOKED_UP = frozenset({"initiating_tx_id", "chain_sender_address", "chain_receiver_address"})
 
 
-def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body]:
+def _bodies(network: str, cells: Sequence[Cell], history: History) -> list[_Body]:
     by_digest: dict[bytes, list[Cell]] = defaultdict(list)
     forms: dict[bytes, Vaa] = {}
     for cell in cells:
@@ -160,6 +162,10 @@ def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body
     bodies = []
     for signed, held in sorted(by_digest.items()):
         judged = {data: verify(forms[data], history, signed) for data in {cell.value for cell in held}}
+        made = assemble_vaa(signed, [(forms[data], judged[data]) for data in sorted(judged)], cells, history)
+        if made is not None:
+            data = encode_vaa(made)
+            forms[data], judged[data] = made, verify(made, history, signed)
         data = min(judged, key=lambda each: (not judged[each].verified, -len(judged[each].signers), each))
         times = [cell.time_ms for cell in held if cell.time_ms is not None]
         both = [(forms[each], verdict) for each, verdict in sorted(judged.items())]
