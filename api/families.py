@@ -4,6 +4,7 @@ from api.http.errors import grpc_error_body
 from api.http.operations import Family
 from api.http.responses import GRPC_ERRORS
 from api.wormhole.missing import MISSING_IN_SCAN
+from api.wormhole.ours.coverage_routes import COVERAGE
 from api.wormhole.ours.routes import EXTENSIONS
 from api.wormhole.scan.activity_routes import ACTIVITY
 from api.wormhole.scan.observation_routes import OBSERVATIONS
@@ -15,7 +16,18 @@ from api.wormhole.scan.token_routes import TOKENS
 
 WORMHOLE_V1 = Family(
     "wormholescan",
-    (*VAAS, *EXTENSIONS, *OBSERVATIONS, *OPERATIONS, *ACTIVITY, *TOKENS, *PERIODS, *SERVER, *MISSING_IN_SCAN),
+    (
+        *VAAS,
+        *EXTENSIONS,
+        *COVERAGE,
+        *OBSERVATIONS,
+        *OPERATIONS,
+        *ACTIVITY,
+        *TOKENS,
+        *PERIODS,
+        *SERVER,
+        *MISSING_IN_SCAN,
+    ),
     wrap=lambda value: value,
     error_body=grpc_error_body,
     errors=GRPC_ERRORS,

@@ -18,11 +18,12 @@ def assemble_vaa(
     digest: bytes, forms: Sequence[tuple[Vaa, Verdict]], cells: Iterable[Cell], history: History
 ) -> Vaa | None:
     """The VAA with all known signatures of a guardian set that a form names: the set with most of them, then the older
-    one. None if a form has a quorum already, or if no such set has one.
+    one. None if no such set has a quorum, and if a form has one by itself: it verifies, or a bad signature makes it
+    invalid, as for contracts.
 
     Other sets do not count: a single guardian was the quorum of the first set, and signed for years after it.
     """
-    if any(verdict.verified for _, verdict in forms):
+    if any(verdict.quorum is not None and verdict.valid_signatures >= verdict.quorum for _, verdict in forms):
         return None
     by_guardian: dict[bytes, set[bytes]] = {}
     for vaa, verdict in forms:
