@@ -290,7 +290,7 @@ async def test_head_of_a_csv_has_no_body(client: httpx.AsyncClient, oracle: Orac
 
 @pytest.mark.parametrize("name", ["start_timestamp", "end_timestamp"])
 @pytest.mark.parametrize("headers", [{}, CSV], ids=["json", "csv"])
-async def test_a_time_span_which_the_original_lacks_is_rejected_and_never_ignored(
+async def test_a_time_span_is_rejected_because_the_original_does_not_have_it(
     client: httpx.AsyncClient, oracle: Oracle, name: str, headers: dict[str, str]
 ) -> None:
     address = busiest(oracle)
