@@ -32,5 +32,6 @@ WORMHOLE_V1 = Family(
     error_body=grpc_error_body,
     errors=GRPC_ERRORS,
     takes_slash=True,
+    empty_is_none=True,
 )
 """wormholescan's API and its extensions, in the order of openapi.yaml."""

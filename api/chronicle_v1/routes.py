@@ -168,6 +168,7 @@ CHRONICLE_V1 = Family(
         Operation("/analytics", analytics, AnalyticsResponse),
     ),
     wrap=lambda value: {"data": value},
+    empty_is_none=True,
 )
-CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value)
+CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value, empty_is_none=True)
 CHRONICLE_SERVICE = Family(TAG, (Operation("/service", service, ServiceResponse),), wrap=lambda value: value)

@@ -102,7 +102,7 @@ def describe_param(param: Param, route: OperationRoute, aliases: Iterable[Operat
 
     /docs prefills `example`, so only required parameters have one; the others have `examples` in their schemas.
     """
-    own: dict[str, Any] = param.at(route.mount.dialect).documented()
+    own: dict[str, Any] = param.at(route.mount.dialect, empty_is_none=route.family.empty_is_none).documented()
     example = route.mount.examples.get(own["schema"].get("format"), own.pop("example"))
     if param.required:
         own["example"] = example

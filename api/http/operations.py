@@ -77,6 +77,8 @@ class Family:
         errors: OpenAPI response of each error status.
         is_strict: unknown query parameters are rejected in all operations.
         takes_slash: paths may end with a slash, as in the original API.
+        empty_is_none: a query parameter with an empty value counts as missing, as in the original API. Otherwise it is
+            parsed like any other text. A parameter can override this.
     """
 
     tag: str
@@ -86,6 +88,7 @@ class Family:
     errors: Mapping[int, dict[str, Any]] = field(default_factory=lambda: ERRORS)
     is_strict: bool = False
     takes_slash: bool = False
+    empty_is_none: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +224,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     `elsewhere`: query parameters of other operations, which are rejected if this one does not have them.
     """
     handler, context = operation.handler, mount.context
-    params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
+    declared = arguments(handler).items()
+    params = {name: param.at(mount.dialect, empty_is_none=family.empty_is_none) for name, param in declared}
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}

@@ -231,6 +231,7 @@ INDEXER_V1 = Family(
     ),
     wrap=lambda value: value,
     error_body=ERROR_BODY,
+    empty_is_none=True,
 )
 
 SEED_INDEXER = Family(
@@ -247,5 +248,6 @@ SEED_INDEXER = Family(
     wrap=lambda value: value,
     error_body=ERROR_BODY,
     is_strict=True,
+    empty_is_none=True,
 )
 """The routes of the Stardust schema plan, beside the other routes of a network."""

@@ -237,4 +237,5 @@ NODE_V1 = Family(
         *HISTORY_V1,
     ),
     wrap=lambda value: {"data": value},
+    empty_is_none=True,
 )

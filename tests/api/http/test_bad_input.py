@@ -130,7 +130,7 @@ async def test_a_damaged_state_is_named_or_means_the_same(app: Any, oracle: Orac
             status, body = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3, "state": damaged})
             assert status == 400, damaged
             assert body["error"]["message"].startswith("parameter state: ")
-    for cut in range(len(state)):
+    for cut in range(1, len(state)):
         status, _ = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3, "state": state[:cut]})
         assert status == 400
 

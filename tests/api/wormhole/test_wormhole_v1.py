@@ -555,7 +555,7 @@ async def test_the_history_of_guardian_sets(signed: httpx.AsyncClient, world: Wo
         ("vaas?appId=UNKNOWN", "parameter appId: expected one of PORTAL_TOKEN_BRIDGE, "),
         ("vaas/x", "parameter chain: expected an integer from 0 to 65535, found 'x'"),
         ("vaas/2/xyz", "parameter emitter: expected up to 64 hex digits, with or without 0x, or an address as "),
-        ("observations?txHash=", "parameter txHash: expected 1 to 128 letters and digits, found ''"),
+        ("observations?txHash=%2B", "parameter txHash: expected 1 to 128 letters and digits, found '+'"),
         ("observations?page=10001&pageSize=1", "parameter page: "),
     ],
 )
