@@ -6,6 +6,8 @@
 - `/api/core/v2` serves one network: the default one, unless a setting names another. `/api/{network}/core/v2` serves
   any network.
 - `/v1` and `/api/wormhole/v1` serve one Wormhole network.
+- wormholescan's own prefix `/api/v1` serves the default network if it is a Wormhole network, and `/api/{network}/api/v1`
+  any Wormhole network: Wormhole's SDK has one base URL for guardians and wormholescan.
 
 A family of one protocol never serves a network of the other.
 """
@@ -182,7 +184,8 @@ def routes(
 
     Args:
         networks: the served networks by name.
-        default: the network of paths that name none, except the following.
+        default: the network of paths that name none, except the following. If it is a Wormhole network, node REST v1
+            serves the first IOTA network.
         stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1.
         wormhole: the network of /v1, /api/wormhole/v1 and /api/wormhole/events.
     """
@@ -197,7 +200,8 @@ def routes(
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: find_network(networks, path["network"], IOTA)}, up_since_ns)
 
-    first, newer, signed = one(default, IOTA), one(stardust, IOTA), one(wormhole, WORMHOLE)
+    first, newer = one(first_of(networks, IOTA, default), IOTA), one(stardust, IOTA)
+    signed = one(wormhole, WORMHOLE)
 
     def below(prefix: str, example: str, kind: str = "") -> Mount:
         protocol = WORMHOLE if example == WORMHOLE_EXAMPLE else IOTA
@@ -232,7 +236,9 @@ def routes(
         (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
         (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
         (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
+        (WORMHOLE_V1, replace(below("/api/v1", WORMHOLE_EXAMPLE), is_alias=True)),
         (EVENTS, Mount("/api/wormhole/events", signed)),
+        (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
         (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
     )
 
@@ -248,7 +254,9 @@ def routes(
         *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
     )
-    for mounts in (of_all, of_wormhole):
+    # The first family at a prefix writes the errors of unknown paths below it.
+    is_wormhole = default in networks and networks[default].protocol == WORMHOLE
+    for mounts in (of_wormhole, of_all) if is_wormhole else (of_all, of_wormhole):
         documented = query_names(family for family, _ in mounts)
         for family, mount in mounts:
             for operation in family.operations:
@@ -277,7 +285,7 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
     stardust = chosen(networks, "stardust_network", settings.stardust_network, IOTA) or iota
     wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)
     wormhole = wormhole or first_of(networks, WORMHOLE, default)
-    app.router.routes.extend(routes(networks, iota, stardust, wormhole))
+    app.router.routes.extend(routes(networks, default, stardust, wormhole))
     return app
 
 

@@ -39,8 +39,14 @@ def described(routes: Iterable[OperationRoute]) -> list[APIRoute]:
 
 
 def canonical_first(group: Sequence[OperationRoute]) -> list[OperationRoute]:
-    """The route to document, then its aliases: the shortest path with `{network}` comes first, if there is one."""
-    return sorted(group, key=lambda each: (each.operation.alias_of is not None, not each.mount.params, len(each.path)))
+    """The route to document, then its aliases: the shortest path with `{network}` comes first, if there is one, except
+    at a mount of aliases.
+    """
+
+    def order(each: OperationRoute) -> tuple[bool, bool, bool, int]:
+        return each.operation.alias_of is not None, each.mount.is_alias, not each.mount.params, len(each.path)
+
+    return sorted(group, key=order)
 
 
 def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:

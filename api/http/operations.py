@@ -112,6 +112,7 @@ class Mount:
         params: parameters in the prefix.
         dialect: chooses the defaults of the parameters.
         examples: format of a parameter → example.
+        is_alias: its paths are documented as aliases only, even if they are the shortest.
     """
 
     prefix: str
@@ -120,6 +121,7 @@ class Mount:
     params: tuple[Param, ...] = ()
     dialect: str = ""
     examples: Mapping[str, object] = field(default_factory=dict)
+    is_alias: bool = False
 
 
 def arguments(handler: Handler) -> dict[str, Param]:

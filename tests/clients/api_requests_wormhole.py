@@ -81,10 +81,14 @@ def parameters(operation: Json, known: Json) -> Json:
 
 
 def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
-    """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter."""
+    """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter.
+
+    The routes at /api/v1 serve the default network of this server, which is an IOTA network: tests/api requests them.
+    """
     known = values(world)
     with httpx.Client(base_url=server) as client:
-        for path, method, operation, is_alias in contract(of_wormhole=True):
+        served = (each for each in contract(of_wormhole=True) if not each.path.startswith("/api/v1/"))
+        for path, method, operation, is_alias in served:
             given = parameters(operation, known)
             query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
             answer = client.request(method, path.format(**given), params=query, json=given.get(BODY))
