@@ -6,7 +6,7 @@
 - `/api/core/v2` serves one network: the default one, unless a setting names another. `/api/{network}/core/v2` serves
   any network.
 - `/v1` and `/api/wormhole/v1` serve one Wormhole network.
-- wormholescan's own prefix `/api/v1` serves the default network if it is a Wormhole network, and `/api/{network}/api/v1`
+- wormholescan's own prefix `/api/v1` serves the default network if it is a Wormhole network, `/api/{network}/api/v1`
   any Wormhole network: Wormhole's SDK has one base URL for guardians and wormholescan.
 
 A family of one protocol never serves a network of the other.

@@ -30,8 +30,8 @@ operator chose:
 | `/api/explorer/v2`, `/api/analytics/v2` | inx-chronicle and its explorer | the same |
 | `/v1` | Wormhole guardians and SDKs | `api.wormhole_network`, else the first Wormhole network |
 | `/api/wormhole/v1`, `/api/wormhole/events` | Wormholescan clients; the BigTable event functions | the same |
-| `/api/v1`, operations of Wormholescan | clients of `https://api.wormholescan.io` | the default network, if it is a Wormhole \
-network |
+| `/api/v1`, operations of Wormholescan | clients of `https://api.wormholescan.io` | the default network, if it is a \
+Wormhole network |
 
 **Generated clients.** A client generated from this document has one function per operation. The base URL is the
 server's address without a path; `network` is the first argument.

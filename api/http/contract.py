@@ -99,7 +99,7 @@ def sentence_of(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     posted = any(path.startswith("POST ") for path in paths) and any(path.startswith("GET ") for path in paths)
-    takes = " A POST takes the query parameters as a JSON object of strings." if posted else ""
+    takes = " A POST takes the query parameters as a JSON object of strings or integers." if posted else ""
     return f"Also served at {', '.join(f'`{path}`' for path in paths)}.{takes}"
 
 

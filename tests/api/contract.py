@@ -75,9 +75,9 @@ def aliased(operation: Json, path: str, method: str, alias_method: str, number: 
 
 
 def posted(query: list[Json]) -> Json:
-    """The query parameters as a JSON object of strings. Without a mandatory parameter no body is required."""
+    """The query parameters as a JSON object of strings or integers. Only a mandatory parameter requires a body."""
     needed = [each["name"] for each in query if each["required"]]
-    properties = {each["name"]: {"type": "string"} for each in query}
+    properties = {each["name"]: {"type": ["string", "integer"]} for each in query}
     schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
     return {"required": bool(needed), "content": {"application/json": {"schema": schema}}}
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import PlainValidator, WithJsonSchema
 
-from api.http.params import Param, converted, cursor, integer, reader, text, word_list, words
+from api.http.params import Param, converted, cursor, hexadecimal, integer, reader, text, word_list, words
 from api.wormhole.params import (
     CHAIN,
     CHAIN_NUMBER,
@@ -81,7 +81,7 @@ VALUE_MAX = 12_000
 """Characters of a value. The largest governance messages have 5 kB, in hex twice as much."""
 
 EMITTER_CHAIN = replace(CHAIN, name="emitterChain", where="query", type=CHAIN_NAMED, example="1")
-EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query")
+EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query", type=hexadecimal(32, may_have_0x=True))
 SEQUENCE_TEXT = replace(SEQUENCE, where="query", meaning=f"{SEQUENCE.meaning}, with or without leading zeros")
 ID = replace(TX_HASH, name="id", meaning="InitiatingTxID of the message", required=True)
 OF_CHAIN = replace(EMITTER_CHAIN, meaning="Only messages of this chain, by number or name", required=False)

@@ -381,12 +381,41 @@ async def test_an_empty_value_counts_for_none(signed: httpx.AsyncClient) -> None
         empty = await both(signed, function, forChain="", forAddress="", groupBy="", readyCheck="1")
         assert empty == await both(signed, function) != {}
     missing = await both(signed, "readrow", emitterChain="2", emitterAddress="", sequence="1")
-    assert missing["message"] == "parameter emitterAddress: expected 64 hex characters, found nothing"
+    assert missing["message"] == (
+        "parameter emitterAddress: expected 64 hex characters, with or without 0x, found nothing"
+    )
 
 
-async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
-    answer = await signed.post(f"{API}/totals", json={"numDays": 7})
-    assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}
+async def test_an_address_may_start_with_0x(signed: httpx.AsyncClient, world: World) -> None:
+    record = next(
+        each.served for each in world.verified if any(letter in each.served["emitter_address"] for letter in "abcdef")
+    )
+    chain, address, sequence = record["message_id"].split("/")
+    given = {"emitterChain": chain, "sequence": sequence}
+    expected = await both(signed, "readrow", **given, emitterAddress=address)
+    assert expected["EmitterAddress"] == address
+    for spelled in (f"0x{address}", f"0x{address.upper()}"):
+        assert await both(signed, "readrow", **given, emitterAddress=spelled) == expected
+    of_contract = {"groupBy": "address", "forChain": chain}
+    expected = await both(signed, "recent", **of_contract, forAddress=address)
+    assert await both(signed, "recent", **of_contract, forAddress=f"0x{address}") == expected != {}
+
+
+async def test_a_posted_value_is_a_text_or_an_integer(signed: httpx.AsyncClient, world: World) -> None:
+    record = max((each.served for each in world.verified), key=lambda each: each["sequence"])
+    chain, address, sequence = record["message_id"].split("/")
+    given: Json = {"emitterChain": chain, "emitterAddress": address, "sequence": sequence}
+    expected = (await signed.post(f"{API}/readrow", json=given)).json()
+    given |= {"emitterChain": int(chain), "sequence": int(sequence)}
+    assert (await signed.post(f"{API}/readrow", json=given)).json() == expected
+    assert expected["Sequence"].lstrip("0") == sequence
+    totals = await both(signed, "totals", numDays="7")
+    assert (await signed.post(f"{API}/totals", json={"numDays": 7})).json() == totals
+    assert (await signed.post(f"{API}/readrow", json={**given, "sequence": 2**64 - 1})).status_code == 404
+    for wrong in (7.5, True, None, [7], 2**64, -(2**70)):
+        answer = await signed.post(f"{API}/totals", json={"numDays": wrong})
+        expected = {"code": 3, "message": "body, field numDays: expected a text or an integer", "details": []}
+        assert (answer.status_code, answer.json()) == (400, expected), wrong
 
 
 async def test_no_body_is_an_empty_request_where_no_key_is_mandatory(signed: httpx.AsyncClient) -> None:
