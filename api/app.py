@@ -47,13 +47,17 @@ from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.lag import GAUGES, read_lags
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
+from api.participation_v1 import PARTICIPATION_V1
 from api.poi_v1.routes import POI_V1
+from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
-FAMILIES = frozenset({"v1", "core", "indexer", "explorer", "analytics", "poi", "wormhole", "plugins"})
+FAMILIES = frozenset(
+    {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins"}
+)
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
 RESERVED = FAMILIES | PAGES
 """Path segments after /api that this server uses or reserves. No network can have such a name."""
@@ -78,7 +82,7 @@ class ApiSettings:
     shutdown_s: int = field(default=30, metadata={"help": "seconds that open requests have to finish after SIGTERM"})
     stardust_network: str | None = field(
         default=None,
-        metadata={"help": "network of /api/core/v2; default: the default network"},
+        metadata={"help": "network of the IOTA paths except node REST v1; default: the default network"},
     )
     wormhole_network: str | None = field(
         default=None,
@@ -186,7 +190,8 @@ def routes(
         networks: the served networks by name.
         default: the network of paths that name none, except the following. If it is a Wormhole network, node REST v1
             serves the first IOTA network.
-        stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1.
+        stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1, /api/poi/v1,
+            /api/supply/v1 and /api/participation/v1.
         wormhole: the network of /v1, /api/wormhole/v1 and /api/wormhole/events.
     """
     up_since_ns = time.time_ns()
@@ -226,6 +231,10 @@ def routes(
         (POI_V1, below("/poi/v1", STARDUST_EXAMPLE)),
         (INDEXER_V1, Mount("/api/indexer/v1", newer)),
         (INDEXER_V1, below("/indexer/v1", STARDUST_EXAMPLE)),
+        (SUPPLY_V1, Mount("/api/supply/v1", newer)),
+        (SUPPLY_V1, below("/supply/v1", STARDUST_EXAMPLE)),
+        (PARTICIPATION_V1, Mount("/api/participation/v1", newer)),
+        (PARTICIPATION_V1, below("/participation/v1", STARDUST_EXAMPLE)),
         (SEED_INDEXER, of_stardust),
         (CHRONICLE_V1, of_chrysalis),
         (CHRONICLE_SYNC, of_chrysalis),
