@@ -66,13 +66,13 @@ MOUNTS = (
     r"^/api(/v1|/core/v1|/\{network\}"
     r"|(?=/(analytics/v2|core/v2|explorer/v2|(indexer|participation|poi|supply)/v1|wormhole/(v1|events))))(?=/)"
 )
-SCAN_S_PREFIX = re.compile(r"^/api/(\{network\}/api/)?v1(?=/)")
+OWN_PREFIX = re.compile(r"^/api/(\{network\}/api/)?v1(?=/)")
 """wormholescan's own prefix, which is documented as `/wormhole/v1`."""
 
 
 def test_every_endpoint_is_listed_as_answered_and_nothing_else_is() -> None:
     paths = {
-        (each.method, SCAN_S_PREFIX.sub("/wormhole/v1", each.path) if OF_WORMHOLE.search(each.path) else each.path)
+        (each.method, OWN_PREFIX.sub("/wormhole/v1", each.path) if OF_WORMHOLE.search(each.path) else each.path)
         for each in described()
     }
     served = {f"{method.upper()} {re.sub(MOUNTS, '', path)}" for method, path in paths}
