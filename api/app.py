@@ -52,6 +52,7 @@ from api.poi_v1.routes import POI_V1
 from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
+from api.wormhole.guardian.grpc_web import grpc_web_routes
 from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
@@ -295,6 +296,12 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
     wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)
     wormhole = wormhole or first_of(networks, WORMHOLE, default)
     app.router.routes.extend(routes(networks, default, stardust, wormhole))
+    app.router.routes.extend(
+        [
+            *grpc_web_routes("", lambda _: find_network(networks, wormhole, WORMHOLE)),
+            *grpc_web_routes("/api/{network}", lambda path: find_network(networks, path["network"], WORMHOLE)),
+        ]
+    )
     return app
 
 

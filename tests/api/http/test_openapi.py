@@ -48,7 +48,15 @@ GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12,
 
 DOCUMENTED = [each.operation["operationId"] for each in ROUTES if not each.is_alias]
 
-PAGES = {"/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)}
+GUARDIAN_RPC = "publicrpc.v1.PublicRPCService"
+PAGES = {
+    *("/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)),
+    *(
+        f"{prefix}/{GUARDIAN_RPC}/{name}"
+        for prefix in ("", "/api/{network}")
+        for name in ("GetSignedVAA", "GetCurrentGuardianSet")
+    ),
+}
 """Paths that a server serves beside operations."""
 
 
