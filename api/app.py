@@ -246,9 +246,9 @@ def routes(
         (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
         (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
         (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
+        (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
         (WORMHOLE_V1, replace(below("/api/v1", WORMHOLE_EXAMPLE), is_alias=True)),
         (EVENTS, Mount("/api/wormhole/events", signed)),
-        (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
         (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
     )
 

@@ -321,4 +321,5 @@ def test_it_lists_the_outputs_of_an_address_and_of_a_tag(
             found = listed(client, route, page_size, filters)
             assert found == reference.found(outputs, route, filters), (route, filters)
             shown[route] += len(found)
-    assert min(shown.values()) > 3
+    assert shown["basic"] > 100
+    assert min(shown.values()) > 1
