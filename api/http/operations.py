@@ -231,7 +231,7 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
-    chooser = format_param(operation.exports)
+    chooser = format_param(operation.exports).at(mount.dialect, empty_is_none=family.empty_is_none)
     known = frozenset(from_query) | ({chooser.name} if operation.exports else set())
     required = frozenset(name for name, (_, param) in from_query.items() if param.required)
     defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}

@@ -20,7 +20,7 @@ EXACT_IN_JAVASCRIPT = 2**53
 SPAN = timedelta(days=40)
 """More than a month, which activity by month requires."""
 
-OPTIONAL = ("daily", "from", "numDays", "parsedPayload", "payloadType", "to", "txHash", "until")
+OPTIONAL = ("daily", "from", "numDays", "parsedPayload", "payloadType", "prefix", "to", "txHash", "until")
 
 
 def values(world: World) -> Json:
