@@ -98,11 +98,11 @@ async def readrows(network: NetworkMount, given: Given) -> Json:
 
 
 def segments_of(given: Given) -> list[Segment]:
-    """Returns the requested keys. Raises BadParameter unless they are named in exactly one way."""
+    """Returns the requested keys, by default all. Raises BadParameter if they are named in several ways."""
     prefix, start, end, chain, emitter, first, last = (given[name] for name in OF_KEYS)
     ways = [prefix is not None, start is not None or end is not None, chain is not None]
-    if sum(ways) != 1:
-        raise BadParameter(PREFIX.name, WAYS, None if prefix is None else "several of them")
+    if sum(ways) > 1:
+        raise BadParameter(PREFIX.name, WAYS, "several of them")
     if emitter is not None and chain is None:
         raise BadParameter(OF_CHAIN.name, f"a chain beside {OF_ADDRESS.name}", None)
     if emitter is None and (first is not None or last is not None):

@@ -48,6 +48,7 @@ async def test_keys_between_a_start_and_an_end(signed: httpx.AsyncClient, world:
         expected = [key_of(each) for each in places[first:last]]
         start, end = key_of(places[first]), key_of(places[last])
         assert await keys_of(signed, size, startKey=start, endKey=end) == expected
+    assert await keys_of(signed, size) == [key_of(each) for each in places]
     middle = count // 2
     assert await keys_of(signed, size, startKey=key_of(places[middle])) == [key_of(each) for each in places[middle:]]
     assert await keys_of(signed, size, endKey=key_of(places[middle])) == [key_of(each) for each in places[:middle]]
@@ -113,7 +114,10 @@ async def test_keys_of_a_contract_and_of_its_sequences(signed: httpx.AsyncClient
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "parameter prefix: expected one of prefix, startKey or endKey, emitterChain, found nothing"),
+        (
+            {"emitterChain": "1", "endKey": "1:"},
+            "parameter prefix: expected one of prefix, startKey or endKey, emitterChain, found 'several of them'",
+        ),
         (
             {"prefix": "1:", "startKey": "1:"},
             "parameter prefix: expected one of prefix, startKey or endKey, emitterChain, found 'several of them'",
