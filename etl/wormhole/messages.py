@@ -102,8 +102,7 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
         columns = payload_columns(network, body.payload)
-        own = set() if first.chain == PYTHNET else body_keys((vaa for vaa, _ in body.forms), columns)
-        rows.vaa_lookups += _lookups(head, body, named, values | own, is_served=is_served)
+        rows.vaa_lookups += _lookups(head, body, named, values | body_keys(columns), is_served=is_served)
         columns |= details(body.payload, token, body.vaa.timestamp, day_of(body))
         if columns:
             rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | columns)

@@ -1,16 +1,16 @@
-"""Keys by which a message is looked up by the value of a column: of the written cells, and of what its bytes say.
+"""Keys by which a message is looked up by the value of a column: of the written cells, and of what its payload says.
 
 Values that depend on facts about a token have no key, because such facts can change and no lookup row is ever deleted.
-Messages of Pythnet, which outnumber all others, have keys of their written cells only.
+Values that every message has (nonce, sequence, guardian set, payload) have none either, because they would double the
+rows of a store.
 """
 
 from collections.abc import Iterable, Mapping
 
-from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, SIGNATURES, STATE
+from db.schema.event_columns import FAMILY_COLUMNS, SIGNATURES, STATE
 from db.schema.event_values import COLUMN_OF, value_key, value_text
 from etl.wormhole.cells import Cell
 from etl.wormhole.values import read_value
-from ledger.wormhole.vaa import Vaa
 
 ELSEWHERE = frozenset(
     {
@@ -40,20 +40,9 @@ def written_keys(cells: Iterable[Cell]) -> set[str]:
     return keys
 
 
-def body_keys(forms: Iterable[Vaa], columns: Mapping[str, object]) -> set[str]:
-    """The keys of a body: of its VAAs, and of the columns that follow from its payload."""
+def body_keys(columns: Mapping[str, object]) -> set[str]:
+    """The keys of the columns that follow from a payload."""
     keys = set()
-    for vaa in forms:
-        published = {
-            "guardian_set_index": vaa.guardian_set_index,
-            "nonce": vaa.nonce,
-            "sequence": vaa.sequence,
-            "payload": vaa.payload,
-        }
-        keys |= {
-            value_key(PUBLICATION, COLUMN_OF[name].qualifier, value_text(COLUMN_OF[name], value))
-            for name, value in published.items()
-        }
     for name, value in columns.items():
         spec = COLUMN_OF.get(name)
         if spec is not None and name not in ELSEWHERE and value is not None:

@@ -1,8 +1,8 @@
 """Where messages with a value of an event table column are looked up: for every column, a bounded number of keys.
 
-Values that were written, or that follow from a message's bytes, have keys. What depends on facts about a token is found
-in the listing of the chain or contract, or of all messages, whose pages drop other rows. A contract or token on an
-unknown chain is looked up on every numbered chain, one hint each.
+Values that were written, or that follow from a payload, have keys. What depends on facts about a token, and what every
+message has, is found in the listing of the chain or contract, or of all messages, whose pages drop other rows. A
+contract or token on an unknown chain is looked up on every numbered chain, one hint each.
 """
 
 import base64
@@ -182,7 +182,7 @@ SEARCHES: Mapping[Column, Callable[[str], Search]] = {
     (PUBLICATION, "EmitterChain"): _emitter_chain,
     (PUBLICATION, "EmitterAddress"): _emitter,
     (PUBLICATION, "InitiatingTxID"): _transaction,
-    (PUBLICATION, "Version"): _walk,
+    **{(PUBLICATION, name): _walk for name in ("Version", "GuardianSetIndex", "Nonce", "Sequence", "Payload")},
     (TRANSFER, "OriginAddress"): _token,
     (TRANSFER, "TargetAddress"): _recipient,
     (TRANSFER, "TargetAdress"): _recipient,
