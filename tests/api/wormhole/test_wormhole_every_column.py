@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from db.schema.event_columns import FAMILY_COLUMNS
+from tests.api.conftest import Some
 from tests.api.wormhole.test_wormhole_events import both
 from tests.api.wormhole_network import CELLS, WRITTEN, Message, World, b64, plain
 
@@ -149,7 +150,9 @@ async def keys_of(client: httpx.AsyncClient, family: str, name: str, value: str,
             return keys
 
 
-async def test_every_column_of_a_signed_message_is_found_by_its_value(signed: httpx.AsyncClient, world: World) -> None:
+async def test_every_column_of_a_signed_message_is_found_by_its_value(
+    signed: httpx.AsyncClient, world: World, some: Some[Any]
+) -> None:
     held: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     unknown: set[tuple[str, str]] = set()
     for message in world.verified:
@@ -159,7 +162,7 @@ async def test_every_column_of_a_signed_message_is_found_by_its_value(signed: ht
             elif value:
                 held[column][value].append(message.served["row_key"])
     assert len(held) >= 35
-    for (family, name), by_value in held.items():
+    for (family, name), by_value in some(held.items()):
         often = sorted(by_value, key=lambda value: (-len(by_value[value]), value))
         for value in dict.fromkeys((*often[: VALUES_PER_COLUMN - 1], often[-1])):
             found = await keys_of(signed, family, name, value)

@@ -118,7 +118,8 @@ async def test_what_left_each_chain_by_period(
         ]
         more = {} if source is None else {"sourceChain": ",".join(map(str, source))}
         more |= {} if target is None else {"targetChain": ",".join(map(str, target))}
-        for app, rows in ((None, expected), ("PORTAL_TOKEN_BRIDGE", expected), ("CCTP", [])):
+        apps = ((None, expected), ("PORTAL_TOKEN_BRIDGE", expected), ("CCTP", []))
+        for app, rows in apps if source is None and target is None else apps[:1]:
             params = given | more | ({} if app is None else {"appId": app})
             assert (await signed.get(f"{API}/x-chain-activity/tops", params=params)).json() == rows
         assert expected
@@ -152,9 +153,8 @@ async def test_messages_of_each_application_by_period(
     assert (await signed.get(f"{API}/application-activity", params=given)).json() == expected
     assert expected
     for each in expected:
-        for exclusive in ("true", "false"):
-            params = given | {"appId": each["app_id"], "exclusiveAppId": exclusive}
-            assert (await signed.get(f"{API}/application-activity", params=params)).json() == [each]
+        params = given | {"appId": each["app_id"], "exclusiveAppId": "true"}
+        assert (await signed.get(f"{API}/application-activity", params=params)).json() == [each]
     assert (await signed.get(f"{API}/application-activity", params=given | {"appId": "CCTP"})).json() == []
 
 

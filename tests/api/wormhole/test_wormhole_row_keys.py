@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.conftest import Some
 from tests.api.wormhole.test_wormhole_events import both, row_of
 from tests.api.wormhole_network import UNSIGNED, WRITTEN, World
 
@@ -52,7 +53,8 @@ async def test_keys_between_a_start_and_an_end(signed: httpx.AsyncClient, world:
     middle = count // 2
     assert await keys_of(signed, size, startKey=key_of(places[middle])) == [key_of(each) for each in places[middle:]]
     assert await keys_of(signed, size, endKey=key_of(places[middle])) == [key_of(each) for each in places[:middle]]
-    for chain, address, _ in places[:: max(1, count // 7)]:
+    # Small pages are tested above.
+    for chain, address, _ in places[:: max(1, count // 5)] if size > 10 else ():
         partial = f"{chain}{address[:5]}"
         assert await keys_of(signed, size, startKey=partial) == [
             key_of(each) for each in places if f"{each[0]}{each[1]}" >= partial
@@ -73,17 +75,17 @@ async def test_rows_of_a_range_are_whole(signed: httpx.AsyncClient, world: World
         assert row["RowKey"] == key_of(place)
 
 
-async def test_keys_by_any_beginning(signed: httpx.AsyncClient, world: World) -> None:
+async def test_keys_by_any_beginning(signed: httpx.AsyncClient, world: World, some: Some[str]) -> None:
     places = ordered(world)
     keys = [key_of(each) for each in places]
     prefixes = {key[:length] for key in keys[::9] for length in (len(key.split(":")[0]) + 1, 8, 40, 67, 70, 75, 83, 90)}
     prefixes = {each for each in prefixes if ":" in each}
     tried = 0
-    for prefix in sorted(prefixes):
+    for prefix in some(sorted(prefixes)):
         expected = [key for key in keys if key.startswith(prefix)]
         assert await keys_of(signed, prefix=prefix) == expected, prefix
         tried += len(expected) > 0
-    assert tried > 20
+    assert tried > 3
 
 
 async def test_keys_of_a_contract_and_of_its_sequences(signed: httpx.AsyncClient, world: World) -> None:
