@@ -26,7 +26,7 @@ ROUTES = [each for each in described() if each.method == "get"]
 STRICT = re.compile(
     r"/(explorer|analytics)/v2/"  # as inx-chronicle
     r"|^/api/{network}/(outputs|aliases|foundries|nft)(/{(alias|foundry|nft)Id})?$"  # of the Stardust schema plan
-    r"|/wormhole/v1/(gaps(/|$)|coverage$|guardian-sets$|vaas/.*/(signatures|verification)$)"
+    r"|/(wormhole|api)/v1/(gaps(/|$)|coverage$|guardian-sets$|vaas/.*/(signatures|verification)$)"
     r"|/wormhole/events/(readrows|findrows)$"
     r"|/milestones/{index}/messages$|/core/v2/sync$"
 )
