@@ -23,6 +23,7 @@ from api.fields.chrysalis_params import (
 )
 from api.fields.inclusion_state import inclusion
 from api.fields.params import NewestFirst, State
+from api.fields.span_params import Span, edges_of
 from api.fields.sync_responses import SyncResponse
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
@@ -30,6 +31,7 @@ from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
+from db.queries.spans import find_span
 from db.store import NotFound, Row, StoreUnavailable
 from ledger.chrysalis.transaction import ED25519
 from ledger.ids import output_id, transaction_id
@@ -63,6 +65,7 @@ async def transactions_of_address(
     page_size: PageSizeOf100,
     state: State,
     newest: NewestFirst,
+    span: Span,
 ) -> Json:
     """Returns the transactions that pay an Ed25519 address or that it signed.
 
@@ -75,6 +78,7 @@ async def transactions_of_address(
         network.store,
         f"{ED25519:02x}{address}",
         included=[each for each, wanted in ((True, included), (False, conflicting)) if wanted],
+        window=await find_span(network.store, network.name, *edges_of(span)),
         newest=newest,
         page_size=page_size,
         cursor=state,

@@ -5,6 +5,8 @@ types and amounts; all hex has the prefix 0x. The order inside a milestone is by
 newest first.
 """
 
+from functools import partial
+
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.pending_routes import EXPLORER_PENDING
@@ -27,6 +29,7 @@ from api.fields.inx_chronicle_params import (
     tag_of,
 )
 from api.fields.params import MilestoneIndex, Utf8
+from api.fields.span_params import Given, Span, edges_of
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
@@ -34,28 +37,37 @@ from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
 from db.queries.analytics import find_day
+from db.queries.spans import Edge, find_span
 from db.store import NotFound
-from db.times import Window, find_window
+from db.times import Window
 
 
 async def children_of_block(
-    network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
+    network: NetworkMount,
+    block_id: BlockId,
+    page_size: ExplorerPageSize,
+    page: PageNumber,
+    after: OwnCursor,
+    newest: ExplorerNewestFirst,
+    span: Span,
 ) -> Json:
     """Returns the blocks that approve a block.
 
-    Pending blocks count as the newest.
+    Pending blocks count as the newest; a span excludes them.
     """
     at = after or After(page_size)
     cursor = at.cursor
+    window = await window_of(network, None, None, span)
+    listed = partial(messages.list_children, network.store, block_id, window=window, newest=newest)
     if page and after is None:
         skipped = page * page_size
         if skipped > SKIPPED_MAX:
             raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} children", str(page))
-        before = await messages.list_children(network.store, block_id, newest=True, page_size=skipped, cursor=None)
+        before = await listed(page_size=skipped, cursor=None)
         if before.cursor is None:
             return children_json(block_id, at, [], None)
         cursor = before.cursor
-    found = await messages.list_children(network.store, block_id, newest=True, page_size=at.page_size, cursor=cursor)
+    found = await listed(page_size=at.page_size, cursor=cursor)
     if not found.rows and await messages.find_message(network.store, block_id) is None:
         raise NotFound(f"block {block_id}")
     return children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
@@ -76,8 +88,9 @@ async def blocks_by_tag(
     network: NetworkMount,
     tag: BlockTag,
     utf8: Utf8,
-    start: Start,
-    end: End,
+    start_s: Start,
+    end_s: End,
+    span: Span,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
@@ -93,7 +106,7 @@ async def blocks_by_tag(
         wanted,
         with_inclusion=True,
         with_time=True,
-        window=await span(network, start, end),
+        window=await window_of(network, start_s, end_s, span),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -114,8 +127,9 @@ async def blocks_by_tag(
 
 async def list_of_milestones(
     network: NetworkMount,
-    start: Start,
-    end: End,
+    start_s: Start,
+    end_s: End,
+    span: Span,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: IndexCursor,
@@ -128,7 +142,7 @@ async def list_of_milestones(
     page = await milestones.list_milestones(
         network.store,
         network.name,
-        window=await span(network, start, end),
+        window=await window_of(network, start_s, end_s, span),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -201,18 +215,19 @@ async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: b
     return {"blocks": blocks, "cursor": at.next(page)}
 
 
-async def span(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
-    """Returns the milestones from the first second to the last, or None if neither is given.
+async def window_of(network: NetworkMount, start: int | None, end: int | None, span: Given) -> Window | None:
+    """Returns the milestones from the first second to the last, and in the span; None if nothing limits them.
 
-    Raises BadParameter if the range ends before it starts.
+    Raises BadParameter if the seconds end before they start.
     """
-    if start is None and end is None:
-        return None
-    if end is None:
-        return await find_window(network.store, network.name, 1000 * (start or 0))
-    if start is not None and end < start:
+    starts, ends = edges_of(span)
+    if start is not None and end is not None and end < start:
         raise BadParameter(END.name, f"startTimestamp ({start}) or later", str(end))
-    return await find_window(network.store, network.name, 1000 * (start or 0), 1000 * (end + 1))
+    if start is not None:
+        starts.append(Edge(first_s=start))
+    if end is not None:
+        ends.append(Edge(last_s=end))
+    return await find_span(network.store, network.name, starts, ends, with_genesis=False)
 
 
 EXPLORER_V2 = Family(

@@ -17,7 +17,8 @@ from api.fields.chrysalis_params import (
     OutputType,
     PageSizeOf100,
 )
-from api.fields.params import Address, EndTimestamp, NewestFirst, PageSize, StartTimestamp, State
+from api.fields.params import Address, NewestFirst, PageSize, State
+from api.fields.span_params import TimedSpan
 from api.handlers.ledger_state import ledger_index
 from api.http.operations import Operation
 from api.http.responses import Json
@@ -65,8 +66,7 @@ async def address_outputs(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
     page = await outputs.list_outputs_by_address(
@@ -77,7 +77,7 @@ async def address_outputs(
         include_spent=include_spent,
         included=included,
         with_inclusion=expanded,
-        window=await window(network, start, end),
+        window=await window(network, span),
         as_of=await ledger.find_ledger_index(network.store, network.name),
         newest=newest,
         page_size=page_size,
@@ -99,8 +99,7 @@ async def ed25519_outputs(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the outputs of an Ed25519 address in hex."""
     return await address_outputs(
@@ -113,8 +112,7 @@ async def ed25519_outputs(
         state,
         newest,
         expanded,
-        start,
-        end,
+        span,
     )
 
 

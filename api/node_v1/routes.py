@@ -20,15 +20,14 @@ from api.fields.chrysalis_params import (
 )
 from api.fields.inclusion_state import CONFLICTING, INCLUSION
 from api.fields.params import (
-    EndTimestamp,
     MilestoneIndex,
     NewestFirst,
     OldestFirst,
     PageSize,
-    StartTimestamp,
     State,
     Utf8,
 )
+from api.fields.span_params import TimedSpan
 from api.http.operations import Family, Operation
 from api.http.responses import Json
 from api.network import NetworkMount
@@ -102,19 +101,18 @@ async def message_children(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages that approve a message.
 
     Pending messages count as the newest.
     """
-    span = await window(network, start, end)
+    limits = await window(network, span)
     page = await messages.list_children(
         network.store,
         message_id,
         with_inclusion=expanded,
-        window=span,
+        window=limits,
         newest=newest,
         page_size=page_size,
         cursor=state,
@@ -131,17 +129,16 @@ async def messages_by_index(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages with an index, direct or inside a transaction.
 
     Pending messages count as the newest.
     """
     tag = tag_of(index, utf8=utf8)
-    span = await window(network, start, end)
+    limits = await window(network, span)
     page = await messages.list_tagged(
-        network.store, tag, with_inclusion=expanded, window=span, newest=newest, page_size=page_size, cursor=state
+        network.store, tag, with_inclusion=expanded, window=limits, newest=newest, page_size=page_size, cursor=state
     )
     return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
 
@@ -171,12 +168,11 @@ async def included_message_children(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages that approve the message that included a transaction."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
-    return await message_children(network, message_id, page_size, state, newest, expanded, start, end)
+    return await message_children(network, message_id, page_size, state, newest, expanded, span)
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:

@@ -61,7 +61,7 @@ class _Reading:
 
     @property
     def ends_with_connection(self) -> bool:
-        """Whether nothing else tells where the body ends."""
+        """Whether only the end of the connection ends the body."""
         return self.has_head and not {"content-length", "transfer-encoding"} & self.headers.keys()
 
 
