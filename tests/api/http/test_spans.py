@@ -201,7 +201,7 @@ async def test_every_listing_begins_and_ends_where_requested(
                 newest = await walk(spanned_app, listing, page_size, edges | {"sort": "newest"})
                 assert newest == expected, (listing.path, listing.query, edges)
             assert await walk(spanned_app, listing, 7, edges | {"sort": "oldest"}) == expected[::-1]
-    assert len(paths) > 4
+    assert len(paths) >= 4
     assert filled > 20
 
 
