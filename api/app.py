@@ -29,6 +29,7 @@ from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.core_v2.routes import CORE_V2
 from api.description import CHRYSALIS_EXAMPLE, DESCRIPTION, STARDUST_ADDRESSES, STARDUST_EXAMPLE, TAGS, WORMHOLE_EXAMPLE
+from api.events.routes import EVENTS_OF_LEDGER
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
@@ -240,6 +241,7 @@ def routes(
         (CHRONICLE_V1, of_chrysalis),
         (CHRONICLE_SYNC, of_chrysalis),
         (CHRONICLE_SERVICE, replace(of_chrysalis, context=running)),
+        (EVENTS_OF_LEDGER, below("", STARDUST_EXAMPLE)),
     )
     of_wormhole = (
         (GUARDIAN_V1, Mount("/v1", signed)),

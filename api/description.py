@@ -51,6 +51,7 @@ TAGS = {
     "explorer v2": "The explorer API of inx-chronicle: blocks by tag, ledger updates, balances, richest addresses.",
     "analytics v2": "The analytics API of inx-chronicle, and series per milestone, hour and day.",
     "proof of inclusion": "Proofs that a milestone references or applied a block (inx-poi). Create and validate them.",
+    "events": "Milestones, messages by tag or address, and outputs, from any milestone on, also as a live stream.",
     "indexer": "Stardust outputs by address, tag, condition and age (TIP-26), and the same lists with spent outputs.",
     "supply": "The circulating supply, as inx-supply-tracker serves it to the IOTA explorer.",
     "participation": "Events, votes and rewards of inx-participation: 501, because no table has votes.",

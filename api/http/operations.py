@@ -230,6 +230,9 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     params = {name: param.at(mount.dialect, empty_is_none=family.empty_is_none) for name, param in declared}
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
+    from_header = [
+        (name, param, param.name.lower().encode()) for name, param in params.items() if param.where == "header"
+    ]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
     chooser = format_param(operation.exports).at(mount.dialect, empty_is_none=family.empty_is_none)
     known = frozenset(from_query) | ({chooser.name} if operation.exports else set())
@@ -262,6 +265,10 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
                 name, param = from_query[param_name]
                 into = values[group_of[name]] if name in group_of else values
                 into[name] = param.read(given.get(param_name))
+        for name, param, header in from_header:
+            values[name] = param.read(
+                next((text.decode("latin-1") for key, text in scope["headers"] if key == header), None)
+            )
         return values
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

@@ -61,7 +61,7 @@ class Param:
     type: Any
     meaning: str
     example: object
-    where: Literal["path", "query"] = "query"
+    where: Literal["path", "query", "header"] = "query"
     default: str | None = None
     required: bool = False
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
