@@ -39,7 +39,9 @@ PLACE: Any = converted(
     parse_place,
 )
 
-Milestones = Annotated[bool, flag("milestones", "Each milestone", "false")]
+Milestones = Annotated[
+    bool | None, flag("milestones", "Each milestone. Default: true without a tag, an address or an output, else false")
+]
 Tags = Annotated[
     tuple[str, ...] | None,
     Param(
@@ -58,6 +60,7 @@ Addresses = Annotated[
             "bech32 addresses of this network, separated by commas",
             "[A-Za-z]{1,30}1[02-9AC-HJ-NP-Zac-hj-np-z]{59}",
             KEYS_MAX,
+            format="bech32",
         ),
         "Messages whose transaction pays one of these addresses, or is signed by it",
         ADDRESS.example,

@@ -37,7 +37,7 @@ class OutputEvent(BaseModel):
 
 
 class MilestoneEvent(BaseModel):
-    """A milestone is complete in this archive. `milestoneId` is null if the archive lacks the milestone's payload."""
+    """A milestone is complete in this archive. `milestoneId` is null if the archive does not have its payload."""
 
     event: Literal["milestone"]
     cursor: str
@@ -47,7 +47,7 @@ class MilestoneEvent(BaseModel):
 
 
 class GapEvent(BaseModel):
-    """The archive lacks these milestones, or does not have them completely. Their events are missing here."""
+    """These milestones are missing in this archive, or not complete. Their events are missing here."""
 
     event: Literal["gap"]
     cursor: str

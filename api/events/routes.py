@@ -29,14 +29,12 @@ from api.fields.inclusion_state import INCLUSION
 from api.http.errors import BadParameter
 from api.http.operations import Family, Operation
 from api.http.responses import Json
-from api.http.streaming import Export
+from api.http.streaming import EVENT_STREAM, Export
 from api.network import NetworkMount
 from db.listing.deadline import DEADLINE
 from db.queries.events import CREATED, MESSAGE, SPENT, Event, Place, Subscription, list_events
 from db.store import Store
 from db.sync import find_newest_milestone
-
-EVENT_STREAM = "text/event-stream"
 
 POLL_S = 0.5
 """Seconds between two looks at the newest milestone, for all streams of a process together."""
@@ -63,7 +61,7 @@ async def events(
 ) -> Json:
     """Returns events: milestones, messages by tag, messages by address, the creation and spending of outputs.
 
-    With Accept text/event-stream the response is a stream that continues with each new milestone; `pageSize` then has
+    With Accept text/event-stream, or `format=sse`, the response is a stream that continues with each new milestone; `pageSize` then has
     no effect. Events are in the order of their milestones, and within a milestone by kind and id. Milestones that the
     archive does not have are an event, too.
     """
@@ -82,7 +80,7 @@ async def events(
 
 async def stream(
     network: NetworkMount,
-    milestones: bool,  # noqa: FBT001
+    milestones: bool | None,  # noqa: FBT001
     tags: tuple[str, ...] | None,
     addresses: tuple[tuple[str, bytes], ...] | None,
     outputs: tuple[str, ...] | None,
@@ -119,18 +117,20 @@ async def stream(
 
 def subscribed(
     network: NetworkMount,
-    milestones: bool,  # noqa: FBT001
+    milestones: bool | None,  # noqa: FBT001
     tags: tuple[str, ...] | None,
     addresses: tuple[tuple[str, bytes], ...] | None,
     outputs: tuple[str, ...] | None,
 ) -> Subscription:
-    """Returns the subscription, with each key once. Raises BadParameter for an address of another network, and without
-    anything to list.
+    """Returns the subscription, with each key once. Raises BadParameter for an address of another network, and if there
+    is nothing to list.
     """
-    if not (milestones or tags or addresses or outputs):
-        raise BadParameter("milestones", "true, or a tag, an address or an output", None)
+    has_keys = bool(tags or addresses or outputs)
+    if milestones is False and not has_keys:
+        raise BadParameter("milestones", "true, or a tag, an address or an output", "false")
     in_hex = [network.address(each) for each in addresses or ()]
-    return Subscription(milestones, *(tuple(dict.fromkeys(each or ())) for each in (tags, in_hex, outputs)))
+    shows_milestones = not has_keys if milestones is None else milestones
+    return Subscription(shows_milestones, *(tuple(dict.fromkeys(each or ())) for each in (tags, in_hex, outputs)))
 
 
 _NEWEST: WeakKeyDictionary[Store, tuple[float, int]] = WeakKeyDictionary()
@@ -195,7 +195,7 @@ def server_sent(item: Json) -> str:
 
 
 def moved(place: Place) -> str:
-    """Returns a line that sets the id of the last event and is no event itself."""
+    """Returns a line that sets the id of the last event without an event."""
     return f"id: {format_place(place)}\n\n"
 
 

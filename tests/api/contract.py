@@ -126,7 +126,7 @@ def with_each_option() -> list[Request]:
         optional = {
             parameter["name"]: sent(example(parameter))
             for parameter in each.operation.get("parameters", ())
-            if not parameter["required"] and example(parameter) is not None
+            if not parameter["required"] and parameter["in"] == "query" and example(parameter) is not None
         }
         for name, value in optional.items():
             beside = {other: optional[other] for other in (TOGETHER.get(name),) if other}

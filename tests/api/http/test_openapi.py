@@ -186,6 +186,7 @@ def test_every_operation_returns_all(each: Described) -> None:
                 ["application/json", "text/csv"],
                 ["application/json", "text/csv", "application/x-ndjson"],
                 ["application/json", SERIALIZED],
+                ["application/json", "text/event-stream"],
             )
             continue
         (content,) = content.values()
