@@ -61,9 +61,9 @@ async def events(
 ) -> Json:
     """Returns events: milestones, messages by tag, messages by address, the creation and spending of outputs.
 
-    With Accept text/event-stream, or `format=sse`, the response is a stream that continues with each new milestone; `pageSize` then has
-    no effect. Events are in the order of their milestones, and within a milestone by kind and id. Milestones that the
-    archive does not have are an event, too.
+    With Accept text/event-stream, or `format=sse`, the response is a stream that continues with each new milestone;
+    `pageSize` then has no effect. Events are in the order of their milestones, and within a milestone by kind and id.
+    Milestones that the archive does not have are an event, too.
     """
     subscription = subscribed(network, milestones, tags, addresses, outputs)
     place = last_event_id or after or Place(0)

@@ -1,4 +1,5 @@
-"""Complete listings as CSV or NDJSON, and events as they come, chosen by the parameter `format` or by Accept, and streamed in parts.
+"""Complete listings as CSV or NDJSON, and events as they come, streamed in parts; the parameter `format` or Accept
+chooses.
 
 The first part is ready before the response starts, so a request that fails in it gets an error status. Each later part
 is read after the previous one is sent, within a new deadline, and only while the client is connected. An error in a

@@ -103,8 +103,14 @@ class Request(NamedTuple):
         return " ".join([self.method, self.path, *self.query])
 
 
-TOGETHER = {"forAddress": "forChain"}
-"""Parameters that have no meaning without another one."""
+OF_CONTRACT = ("emitterChain", "emitterAddress")
+TOGETHER = {
+    "forAddress": ("forChain",),
+    "emitterAddress": OF_CONTRACT,
+    "fromSequence": OF_CONTRACT,
+    "toSequence": OF_CONTRACT,
+}
+"""Parameters that have no meaning without others."""
 
 
 def prefilled() -> list[Request]:
@@ -129,7 +135,7 @@ def with_each_option() -> list[Request]:
             if not parameter["required"] and parameter["in"] == "query" and example(parameter) is not None
         }
         for name, value in optional.items():
-            beside = {other: optional[other] for other in (TOGETHER.get(name),) if other}
+            beside = {other: optional[other] for other in TOGETHER.get(name, ()) if other in optional}
             found.append(filled_in(each, {name: value} | beside))
     return found
 

@@ -5,6 +5,7 @@ Sums are over whole UTC days of verified transfers, as in activity_routes.py. To
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from api.http.operations import Operation
 from api.http.params import Param, integer, path
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.wormhole.params import EMITTER, Chain, Until, emitter_of
+from api.wormhole.params import CHAIN, EMITTER, Until, emitter_of
 from api.wormhole.scan.activity_params import TimeSpan, spans_of
 from api.wormhole.scan.activity_routes import most_first, plain, span_end, transfers
 from api.wormhole.scan.period_responses import SymbolTotals, Token, TopCorridors, TopSymbols
@@ -31,12 +32,15 @@ ALL_TIME: TimeSpan = ("all-time", None)
 SymbolSpan = Annotated[TimeSpan, spans_of({"7d": 7, "15d": 15, "30d": 30}, "7d")]
 CorridorSpan = Annotated[TimeSpan, spans_of({"2d": 2, "7d": 7}, "2d")]
 Limit = Annotated[int, Param("limit", integer(1, SYMBOLS_MAX), "Maximum number of symbols", 10, default="10")]
+WBTC = "0000000000000000000000002260fac5e5542a773aa44fbcfedf7c193bc2c599"
+
+TokenChain = Annotated[int, replace(CHAIN, meaning="Wormhole's ID of the token's home chain", example=2)]
 TokenAddress = Annotated[
-    str, path("token_address", EMITTER.type, "The token, as hex or as its home chain writes it", f"{1:064d}")
+    str, path("token_address", EMITTER.type, "The token, as hex or as its home chain writes it", WBTC)
 ]
 
 
-async def token_by_address(network: NetworkMount, chain: Chain, address: TokenAddress) -> Json:
+async def token_by_address(network: NetworkMount, chain: TokenChain, address: TokenAddress) -> Json:
     """Returns symbol, decimals and CoinGecko id of a token on its home chain.
 
     The status is 404 if no verified message and no token list describes it.
