@@ -14,6 +14,7 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.clients.api_requests import ApiRequests, of_networks, of_nodes, of_the_server
 from tests.clients.api_requests_analytics import of_analytics
+from tests.clients.api_requests_events import of_events
 from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
 from tests.clients.api_requests_plugins import of_participation, of_supply
@@ -97,7 +98,7 @@ def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiReque
         "": of_the_server([oracle.expected["network"], stardust.network, WORMHOLE]),
         "/api/v1": nodes,
         "/api/core/v1": nodes,
-        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust),
+        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust) | of_events(oracle, stardust),
         "/api/core/v2": core_v2,
         STARDUST_MOUNT: core_v2,
         "/api/explorer/v2": explorer,
