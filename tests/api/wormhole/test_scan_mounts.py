@@ -14,6 +14,7 @@ from tests.api.wormhole_network import NETWORK, World
 from tests.clients.api_requests_poi import BODY
 from tests.clients.api_requests_wormhole import parameters, values
 from tests.clients.walks import contract
+from tests.conftest import needs_shared
 
 OWN, ORIGINAL = f"/api/{NETWORK}/wormhole/v1", f"/api/{NETWORK}/api/v1"
 ONE_STORE = pytest.mark.parametrize("wormhole_store", STORES[:1], indirect=True)
@@ -31,6 +32,7 @@ def requests_of(world: World) -> list[tuple[str, str, Json, Json | None]]:
     return found
 
 
+@needs_shared
 @ONE_STORE
 async def test_every_operation_is_served_at_the_original_s_prefix(signed: httpx.AsyncClient, world: World) -> None:
     requests = requests_of(world)

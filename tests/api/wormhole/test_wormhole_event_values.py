@@ -11,6 +11,7 @@ from api.wormhole.events.params import COLUMNS_FOUND
 from db.listing import page as paging
 from tests.api.wormhole.test_wormhole_events import both, row_of
 from tests.api.wormhole_network import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message, World
+from tests.conftest import needs_shared
 
 Json = dict[str, Any]
 
@@ -82,6 +83,7 @@ async def test_rows_by_what_any_column_holds_that_is_looked_up(signed: httpx.Asy
         check_rows(world, [row for rows in pages for row in rows], expected, with_key=True)
 
 
+@needs_shared
 async def test_old_bug_rows_of_a_chain_or_contract_are_of_that_alone(signed: httpx.AsyncClient, world: World) -> None:
     by_token: dict[str, list[Message]] = defaultdict(list)
     for each in world.verified:
