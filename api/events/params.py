@@ -31,13 +31,17 @@ def parse_place(given: str) -> Place:
     return Place(int(index), int(rest[0]), rest[1]) if rest else Place(int(index))
 
 
-PLACE: Any = converted(
-    text(
-        "the index of a milestone, or the `cursor` of an event",
-        pattern=r"^[0-9]{1,10}(\.0\.[0-9a-f]{64}|\.[12]\.[0-9a-f]{68})?$",
-    ),
-    parse_place,
-)
+_FORM = r"[0-9]{1,10}(\.0\.[0-9a-f]{64}|\.[12]\.[0-9a-f]{68})?"
+
+
+def place_type(pattern: str) -> Any:
+    """The type of a place whose text has this form."""
+    return converted(text("the index of a milestone, or the `cursor` of an event", pattern=pattern), parse_place)
+
+
+PLACE = place_type(f"^{_FORM}$")
+PLACE_OR_EMPTY = place_type(f"^({_FORM})?$")
+"""For a header: OpenAPI has allowEmptyValue only for queries."""
 
 Milestones = Annotated[
     bool | None, flag("milestones", "Each milestone. Default: true without a tag, an address or an output, else false")
@@ -90,7 +94,7 @@ LastEventId = Annotated[
     Place | None,
     Param(
         "Last-Event-ID",
-        PLACE,
+        PLACE_OR_EMPTY,
         "The id of the last event of an interrupted stream, which browsers send by themselves; it precedes `cursor`",
         "10",
         "header",
