@@ -138,12 +138,15 @@ _NEWEST: WeakKeyDictionary[Store, tuple[float, int]] = WeakKeyDictionary()
 
 async def newest_milestone(network: NetworkMount) -> int:
     """Returns the newest complete milestone, at most POLL_S old; 0 without any."""
-    read_at, found = _NEWEST.get(network.store, (0.0, 0))
-    if time.monotonic() - read_at >= POLL_S:
+    known = _NEWEST.get(network.store)
+    if known is not None:
+        read_at, found = known
+        if time.monotonic() - read_at < POLL_S:
+            return found
         # Set first, so that other streams do not read it as well.
         _NEWEST[network.store] = (time.monotonic(), found)
-        found = await find_newest_milestone(network.store, network.name) or 0
-        _NEWEST[network.store] = (time.monotonic(), found)
+    found = await find_newest_milestone(network.store, network.name) or 0
+    _NEWEST[network.store] = (time.monotonic(), found)
     return found
 
 

@@ -17,7 +17,8 @@ from api.app import ApiSettings, create_app
 from api.events import routes
 from api.network import NetworkMount
 from db.connect import StoreSettings
-from db.store import WritableStore
+from db.store import Store, WritableStore
+from db.sync import find_newest_milestone
 from tests import reference, reference_stardust
 from tests.api.conftest import filled_with
 from tests.api.events.reference_events import Json, Wanted, expected_events, output_id, parties
@@ -219,6 +220,24 @@ async def test_a_stream_continues_with_new_milestones(oracle: Oracle, tmp_path: 
     assert expected
     # The page after the last event is empty, and so it stays.
     assert await replayed(ledger, wanted, expected[-1]["cursor"]) == []
+
+
+@pytest.mark.usefixtures("fast_polls")
+async def test_streams_that_begin_together_begin_at_the_newest_milestone(
+    oracle: Oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one has to read it; the second one must not take anything else for it."""
+
+    async def read_slowly(store: Store, network: str) -> int | None:
+        await asyncio.sleep(0.02)
+        return await find_newest_milestone(store, network)
+
+    monkeypatch.setattr(routes, "find_newest_milestone", read_slowly)
+    stages = growing(tmp_path, oracle, 20)
+    ledger, wanted = next(stages), Wanted(milestones=True)
+    async with streaming(ledger, wanted) as one, streaming(ledger, wanted) as other:
+        assert [await one.get(), await other.get()] == ["retry: 2000\nid: 20\n\n"] * 2
+    assert next(stages, None) is None
 
 
 async def test_milestones_that_are_missing_in_the_archive_are_an_event(oracle: Oracle, tmp_path: Path) -> None:
