@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields.chrysalis_payloads import U32, Hex32, SigLockedOutput, UtxoInput
 from api.fields.examples import ADDRESS, MESSAGE_ID, TRANSACTION_ID
-from api.fields.stardust_payloads import StardustOutput, UtxoInputV2
 from api.http.responses import example
 
 ATTACHED: dict[str, object] = {
@@ -29,7 +28,7 @@ ATTACHED: dict[str, object] = {
 class SpendableOutput(BaseModel):
     """An output of a transaction, and the included message that spends it."""
 
-    output: SigLockedOutput | StardustOutput
+    output: SigLockedOutput
     spendingMessageId: Hex32 | None
 
 
@@ -39,7 +38,7 @@ class AttachedTransaction(BaseModel):
     messageId: Hex32
     milestoneIndex: U32 | None
     outputs: list[SpendableOutput]
-    inputs: list[UtxoInput | UtxoInputV2]
+    inputs: list[UtxoInput]
     ledgerInclusionState: Literal["included", "conflicting"] | None
 
 

@@ -182,5 +182,4 @@ CORE_V2 = Family(
         *MILESTONES_V2,
     ),
     wrap=lambda value: value,
-    empty_is_none=True,
 )

@@ -5,12 +5,9 @@ types and amounts; all hex has the prefix 0x. The order inside a milestone is by
 newest first.
 """
 
-from functools import partial
-
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
-from api.explorer_v2.pending_routes import EXPLORER_PENDING
-from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
+from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
     END,
@@ -18,7 +15,6 @@ from api.fields.inx_chronicle_params import (
     SKIPPED_MAX,
     After,
     BlockTag,
-    Day,
     End,
     ExplorerNewestFirst,
     ExplorerPageSize,
@@ -29,45 +25,34 @@ from api.fields.inx_chronicle_params import (
     tag_of,
 )
 from api.fields.params import MilestoneIndex, Utf8
-from api.fields.span_params import Given, Span, edges_of
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
-from db.queries.analytics import find_day
-from db.queries.spans import Edge, find_span
 from db.store import NotFound
-from db.times import Window
+from db.times import Window, find_window
 
 
 async def children_of_block(
-    network: NetworkMount,
-    block_id: BlockId,
-    page_size: ExplorerPageSize,
-    page: PageNumber,
-    after: OwnCursor,
-    newest: ExplorerNewestFirst,
-    span: Span,
+    network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
 ) -> Json:
     """Returns the blocks that approve a block.
 
-    Pending blocks count as the newest; a span excludes them.
+    Pending blocks count as the newest.
     """
     at = after or After(page_size)
     cursor = at.cursor
-    window = await window_of(network, None, None, span)
-    listed = partial(messages.list_children, network.store, block_id, window=window, newest=newest)
     if page and after is None:
         skipped = page * page_size
         if skipped > SKIPPED_MAX:
             raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} children", str(page))
-        before = await listed(page_size=skipped, cursor=None)
+        before = await messages.list_children(network.store, block_id, newest=True, page_size=skipped, cursor=None)
         if before.cursor is None:
             return children_json(block_id, at, [], None)
         cursor = before.cursor
-    found = await listed(page_size=at.page_size, cursor=cursor)
+    found = await messages.list_children(network.store, block_id, newest=True, page_size=at.page_size, cursor=cursor)
     if not found.rows and await messages.find_message(network.store, block_id) is None:
         raise NotFound(f"block {block_id}")
     return children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
@@ -88,9 +73,8 @@ async def blocks_by_tag(
     network: NetworkMount,
     tag: BlockTag,
     utf8: Utf8,
-    start_s: Start,
-    end_s: End,
-    span: Span,
+    start: Start,
+    end: End,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
@@ -106,7 +90,7 @@ async def blocks_by_tag(
         wanted,
         with_inclusion=True,
         with_time=True,
-        window=await window_of(network, start_s, end_s, span),
+        window=await span(network, start, end),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -127,9 +111,8 @@ async def blocks_by_tag(
 
 async def list_of_milestones(
     network: NetworkMount,
-    start_s: Start,
-    end_s: End,
-    span: Span,
+    start: Start,
+    end: End,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: IndexCursor,
@@ -142,7 +125,7 @@ async def list_of_milestones(
     page = await milestones.list_milestones(
         network.store,
         network.name,
-        window=await window_of(network, start_s, end_s, span),
+        window=await span(network, start, end),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -152,22 +135,6 @@ async def list_of_milestones(
     ids = await milestones.find_ids(network.store, indices)
     items = [{"milestoneId": f"0x{each}", "index": index} for each, index in zip(ids, indices, strict=True)]
     return {"items": items, "cursor": at.next(page)}
-
-
-async def milestones_of_day(network: NetworkMount, day: Day) -> Json:
-    """Returns the first and the last complete milestone of a UTC day, by index.
-
-    Timestamps of milestones need not rise, so other milestones of the day may be earlier or later.
-    """
-    row = await find_day(network.store, day.isoformat())
-    if row is None:
-        raise NotFound(f"a complete milestone of {day.isoformat()}")
-    ends = [await milestones.get_milestone(network.store, row[name]) for name in ("start_ms", "end_ms")]
-    first, last = (
-        {"milestoneId": f"0x{each['milestone_id']}", "index": each["milestone_index"], "timestamp": each["timestamp"]}
-        for each in ends
-    )
-    return {"date": day.isoformat(), "firstMilestone": first, "lastMilestone": last}
 
 
 async def blocks_of_milestone(
@@ -215,19 +182,18 @@ async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: b
     return {"blocks": blocks, "cursor": at.next(page)}
 
 
-async def window_of(network: NetworkMount, start: int | None, end: int | None, span: Given) -> Window | None:
-    """Returns the milestones from the first second to the last, and in the span; None if nothing limits them.
+async def span(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
+    """Returns the milestones from the first second to the last, or None if neither is given.
 
-    Raises BadParameter if the seconds end before they start.
+    Raises BadParameter if the range ends before it starts.
     """
-    starts, ends = edges_of(span)
-    if start is not None and end is not None and end < start:
+    if start is None and end is None:
+        return None
+    if end is None:
+        return await find_window(network.store, network.name, 1000 * (start or 0))
+    if start is not None and end < start:
         raise BadParameter(END.name, f"startTimestamp ({start}) or later", str(end))
-    if start is not None:
-        starts.append(Edge(first_s=start))
-    if end is not None:
-        ends.append(Edge(last_s=end))
-    return await find_span(network.store, network.name, starts, ends, with_genesis=False)
+    return await find_window(network.store, network.name, 1000 * (start or 0), 1000 * (end + 1))
 
 
 EXPLORER_V2 = Family(
@@ -236,12 +202,10 @@ EXPLORER_V2 = Family(
         Operation("/blocks", blocks_by_tag, TaggedBlocks),
         Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
         Operation("/milestones", list_of_milestones, MilestoneList),
-        Operation("/milestones/by-date/{date}", milestones_of_day, MilestonesOfDay, (404,)),
         Operation("/milestones/{milestoneId}/blocks", blocks_of_milestone, BlocksOfMilestone, (404,)),
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
-        *EXPLORER_PENDING,
     ),
     wrap=lambda value: value,
     error_body=flat_error_body,

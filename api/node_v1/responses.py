@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.fields.chrysalis_payloads import U32, AddressType, Hex, Hex32, Hex34, Message, SigLockedOutput
+from api.fields.chrysalis_payloads import U32, Hex, Hex32, Hex34, Message, SigLockedOutput
 from api.fields.examples import ADDRESS, MESSAGE_ID, PARENT_ID, TRANSACTION_ID
 from api.fields.inclusion_state import InclusionState
-from api.fields.stardust_payloads import StardustOutput
 from api.http.responses import Page, example, omitted
 from api.version import VERSION
 
@@ -103,7 +102,7 @@ class Output(BaseModel):
     isSpent: bool
     milestoneIndexSpent: U32 = omitted()
     transactionIdSpent: Hex32 = omitted()
-    output: SigLockedOutput | StardustOutput
+    output: SigLockedOutput
     ledgerIndex: U32
 
 
@@ -124,7 +123,7 @@ class OutputResponse(BaseModel):
 class AddressOutputs(Page):
     """Outputs of an address."""
 
-    addressType: AddressType
+    addressType: Literal[0]
     address: Hex32
     outputIds: list[Hex34 | Record]
     ledgerIndex: U32
@@ -164,7 +163,7 @@ class MilestoneMessages(Page):
     """The messages that a milestone references, in white-flag order."""
 
     index: U32
-    messageIds: list[Hex32 | Record]
+    messageIds: list[Hex32]
 
 
 class MilestoneMessagesResponse(BaseModel):

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from db import schema
 from db.listing.page import Page, list_lookup
-from db.queries.lookups import By, is_spent, roles_under
+from db.queries.lookups import By, is_spent
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
-from db.roles import ADDRESS, KINDS
+from db.roles import ADDRESS, LEGACY
 from db.store import Condition, NotFound, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
-OWNERS = (ADDRESS, "state_controller")
-"""The variants of owners. A listing by owner merges them: an alias has no other owner than its state controller."""
+OUTPUT_KINDS = (LEGACY,)
+"""Kinds that an address listing merges."""
 
 SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_"))
 
@@ -65,7 +65,6 @@ async def list_outputs_by_address(
     store: Store,
     address: str,
     *,
-    kinds: Sequence[str] = KINDS,
     output_type: int | None = None,
     include_spent: bool = True,
     included: bool = True,
@@ -76,8 +75,8 @@ async def list_outputs_by_address(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """A page of the outputs of these kinds that an address owns or owned, each once: output_id, milestone_index,
-    output_type, `included`. The owner of an output with an expiration is the one that it names.
+    """A page of the outputs that an address owns or owned, each once: output_id, milestone_index, output_type,
+    `included`.
 
     With `included` False the page also contains outputs that no included transaction created, one attachment each. With
     a filter a page may be short or empty and still have a cursor, because work is bounded.
@@ -90,7 +89,6 @@ async def list_outputs_by_address(
         return await _list_unspent(
             store,
             address,
-            kinds=kinds,
             output_type=output_type,
             window=window,
             as_of=as_of,
@@ -114,11 +112,7 @@ async def list_outputs_by_address(
     return await list_lookup(
         store,
         ADDRESSES,
-        [
-            (address, role.output_kind, role.variant, of)
-            for role, _ in roles_under(_owned_by(address), kinds)
-            for of in ((True,) if included else (True, False))
-        ],
+        [(address, kind, "address", of) for kind in OUTPUT_KINDS for of in ((True,) if included else (True, False))],
         newest=newest,
         page_size=page_size,
         cursor=cursor,
@@ -134,7 +128,6 @@ async def _list_unspent(
     store: Store,
     address: str,
     *,
-    kinds: Sequence[str],
     output_type: int | None,
     window: Window | None,
     as_of: int,
@@ -145,9 +138,9 @@ async def _list_unspent(
     """Like `list_outputs_by_address` for outputs that are unspent at a ledger index, which need not read the others."""
     page = await list_unspent(
         store,
-        _owned_by(address),
+        [By(ADDRESS, address)],
         as_of=as_of,
-        kinds=kinds,
+        kinds=OUTPUT_KINDS,
         where=[] if output_type is None else [(Condition("output_type", "=", output_type),)],
         window=window,
         newest=newest,
@@ -155,10 +148,6 @@ async def _list_unspent(
         cursor=cursor,
     )
     return Page([row | {"included": True} for row in page.rows], page.cursor, page.as_of)
-
-
-def _owned_by(address: str) -> list[By]:
-    return [By(variant, address) for variant in OWNERS]
 
 
 async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | None, *, include_spent: bool) -> bool:

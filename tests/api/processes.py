@@ -69,6 +69,5 @@ def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
                 if client.get("/health").status_code == 200:
                     return
             except httpx.TransportError:
-                pass
-            time.sleep(0.1)
+                time.sleep(0.1)
     pytest.fail("the server never answered")

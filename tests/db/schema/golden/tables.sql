@@ -783,7 +783,6 @@ CREATE TABLE tokens (
   symbol TEXT,
   name TEXT,
   digest BLOB,
-  coin_gecko_id TEXT,
   PRIMARY KEY (token_key)
 ) WITHOUT ROWID;
 
