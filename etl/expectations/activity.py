@@ -17,8 +17,7 @@ from db.measures.measure import CONFLICTING, INCLUDED, NO_TRANSACTION
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ACTIVITY, DAYS, Fingerprint
 from etl.expectations.message_batch import Items, Numbers, child, inside, numbers, valid
-from etl.expectations.words import Words, row_hashes, words
-from etl.expectations.words import amounts as plain_amounts
+from etl.expectations.words import Words, plain_amounts, row_hashes, words
 from etl.lake.delta import Lake
 
 BATCH_ROWS = 100_000

@@ -16,6 +16,9 @@ from etl.expectations.words import grouped, row_hashes, words
 COLUMNS = ["milestone_index", "address", "amount", "is_spent"]
 """The columns of changes (etl.ledger_state.changes.CHANGES) that are read."""
 
+ADDRESSES = pa.dictionary(pa.int32(), pa.binary())
+"""The type of addresses until all are known."""
+
 BATCH_ROWS = 65_536
 
 
@@ -44,7 +47,7 @@ def expected_balances(
     if before:
         index, held, outputs = (np.array([row[at] for row in before], np.int64) for at in (1, 2, 3))
         parts.append((pa.array([row[0] for row in before], pa.binary()).dictionary_encode(), index, held, outputs))
-    address, names = grouped(pa.chunked_array([part[0] for part in parts]))
+    address, names = grouped(pa.chunked_array([part[0] for part in parts], ADDRESSES))
     if not len(address):
         return Fingerprint()
     milestone, amount, count = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))

@@ -13,7 +13,7 @@ from etl.engine.current import SAIL, SPARK, on_sail
 from etl.expectations.expected import Expected
 from etl.expectations.fingerprints import BALANCES, FRAMES, LEDGER_FRAMES, NETTED, Fingerprint, Rows, frame_of
 from etl.expectations.hints import HintKeys, HintSums, keys_of
-from etl.expectations.words import Words, amounts, row_hashes, words
+from etl.expectations.words import Words, plain_amounts, row_hashes, words
 
 NEXT_STEP = "Run the load again; if the error repeats, set etl.engine to the other engine"
 
@@ -48,7 +48,7 @@ class Observed:
         if self.frame is not None:
             found = {name: words(arrays[name]) for name in self.frame.columns}
             hashes = row_hashes(found, self.frame.columns, count)
-            amount = 0 if self.frame.amount is None else int(amounts(arrays[self.frame.amount]).sum())
+            amount = 0 if self.frame.amount is None else int(plain_amounts(arrays[self.frame.amount]).sum())
             rows = count
             if self.frame.where is not None:
                 name, value = self.frame.where

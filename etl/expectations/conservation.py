@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from db.intervals import Intervals
 from etl.expectations.message_batch import Items, Messages, Numbers, column, inside, numbers, positions
-from etl.expectations.words import Words, words
-from etl.expectations.words import amounts as plain_amounts
+from etl.expectations.words import Words, plain_amounts, words
 from etl.lake.delta import Lake
 from etl.sources.cone import INCLUDED
 

@@ -25,8 +25,7 @@ from etl.expectations.message_batch import (
     text_word,
     valid,
 )
-from etl.expectations.words import Words, grouped, words
-from etl.expectations.words import amounts as plain_amounts
+from etl.expectations.words import Words, grouped, plain_amounts, words
 
 TREASURY_OUTPUT = 2
 _CHAINS = {schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs}

@@ -63,7 +63,7 @@ def words(array: pa.Array) -> Words:
     return np.where(_valid(array), found, _NULL) if array.null_count else found
 
 
-def amounts(array: pa.Array) -> Words:
+def plain_amounts(array: pa.Array) -> Words:
     """Returns the numbers of a column, 0 for null."""
     found = words(array)
     return np.where(_valid(array), found, np.uint64(0)) if array.null_count else found

@@ -109,6 +109,7 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_replaced() -> No
         (OK + b"transfer-encoding: chunked\r\n\r\n-5\r\nab", BROKEN, "not HTTP/1.1: Invalid character in chunk size"),
         (OK + b"transfer-encoding: gzip, chunked\r\n\r\n", BROKEN, "unexpected transfer encoding"),
         (OK + b"content-length: 1_0\r\n\r\n", BROKEN, "not HTTP/1.1: Invalid character in Content-Length"),
+        (OK + b"content-length: 1\r\n\r\na" + OK + b"x: y\r\n", BROKEN, "bytes after the end of the response"),
         (b"SSH-2.0-x\r\n\r\n", BROKEN, "not HTTP/1.1: Expected HTTP/"),
         (OK + b"x: \0\r\n\r\n", BROKEN, "not HTTP/1.1: Invalid header value char"),
         (OK + b"x: " + b"a" * 70_000 + b"\r\n\r\n", BROKEN, "headers of more than 65536 bytes"),
