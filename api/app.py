@@ -6,6 +6,8 @@
 - `/api/core/v2` serves one network: the default one, unless a setting names another. `/api/{network}/core/v2` serves
   any network.
 - `/v1` and `/api/wormhole/v1` serve one Wormhole network.
+- wormholescan's own prefix `/api/v1` serves the default network if it is a Wormhole network, `/api/{network}/api/v1`
+  any Wormhole network: Wormhole's SDK has one base URL for guardians and wormholescan.
 
 A family of one protocol never serves a network of the other.
 """
@@ -27,6 +29,7 @@ from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.core_v2.routes import CORE_V2
 from api.description import CHRYSALIS_EXAMPLE, DESCRIPTION, STARDUST_ADDRESSES, STARDUST_EXAMPLE, TAGS, WORMHOLE_EXAMPLE
+from api.events.routes import EVENTS_OF_LEDGER
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
@@ -36,7 +39,7 @@ from api.http.compression import Compression
 from api.http.contract import OF_NETWORK, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
-from api.http.operations import Mount, OperationRoute
+from api.http.operations import Mount, OperationRoute, query_names
 from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
@@ -45,13 +48,18 @@ from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.lag import GAUGES, read_lags
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
+from api.participation_v1 import PARTICIPATION_V1
 from api.poi_v1.routes import POI_V1
+from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
+from api.wormhole.guardian.grpc_web import grpc_web_routes
 from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
-FAMILIES = frozenset({"v1", "core", "indexer", "explorer", "analytics", "poi", "wormhole", "plugins"})
+FAMILIES = frozenset(
+    {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins"}
+)
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
 RESERVED = FAMILIES | PAGES
 """Path segments after /api that this server uses or reserves. No network can have such a name."""
@@ -76,7 +84,7 @@ class ApiSettings:
     shutdown_s: int = field(default=30, metadata={"help": "seconds that open requests have to finish after SIGTERM"})
     stardust_network: str | None = field(
         default=None,
-        metadata={"help": "network of /api/core/v2; default: the default network"},
+        metadata={"help": "network of the IOTA paths except node REST v1; default: the default network"},
     )
     wormhole_network: str | None = field(
         default=None,
@@ -182,8 +190,10 @@ def routes(
 
     Args:
         networks: the served networks by name.
-        default: the network of paths that name none, except the following.
-        stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1.
+        default: the network of paths that name none, except the following. If it is a Wormhole network, node REST v1
+            serves the first IOTA network.
+        stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1, /api/poi/v1,
+            /api/supply/v1 and /api/participation/v1.
         wormhole: the network of /v1, /api/wormhole/v1 and /api/wormhole/events.
     """
     up_since_ns = time.time_ns()
@@ -197,7 +207,8 @@ def routes(
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: find_network(networks, path["network"], IOTA)}, up_since_ns)
 
-    first, newer, signed = one(default, IOTA), one(stardust, IOTA), one(wormhole, WORMHOLE)
+    first, newer = one(first_of(networks, IOTA, default), IOTA), one(stardust, IOTA)
+    signed = one(wormhole, WORMHOLE)
 
     def below(prefix: str, example: str, kind: str = "") -> Mount:
         protocol = WORMHOLE if example == WORMHOLE_EXAMPLE else IOTA
@@ -222,16 +233,23 @@ def routes(
         (POI_V1, below("/poi/v1", STARDUST_EXAMPLE)),
         (INDEXER_V1, Mount("/api/indexer/v1", newer)),
         (INDEXER_V1, below("/indexer/v1", STARDUST_EXAMPLE)),
+        (SUPPLY_V1, Mount("/api/supply/v1", newer)),
+        (SUPPLY_V1, below("/supply/v1", STARDUST_EXAMPLE)),
+        (PARTICIPATION_V1, Mount("/api/participation/v1", newer)),
+        (PARTICIPATION_V1, below("/participation/v1", STARDUST_EXAMPLE)),
         (SEED_INDEXER, of_stardust),
         (CHRONICLE_V1, of_chrysalis),
         (CHRONICLE_SYNC, of_chrysalis),
         (CHRONICLE_SERVICE, replace(of_chrysalis, context=running)),
+        (EVENTS_OF_LEDGER, below("", STARDUST_EXAMPLE)),
     )
     of_wormhole = (
         (GUARDIAN_V1, Mount("/v1", signed)),
         (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
         (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
         (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
+        (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
+        (WORMHOLE_V1, replace(below("/api/v1", WORMHOLE_EXAMPLE), is_alias=True)),
         (EVENTS, Mount("/api/wormhole/events", signed)),
         (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
     )
@@ -242,16 +260,19 @@ def routes(
         prefixes = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
         return sorted({each for each in prefixes if "{" not in each} | networks.keys())
 
-    mounts = (
+    of_all = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
         *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
-        *of_wormhole,
     )
-    for family, mount in mounts:
-        for operation in family.operations:
-            yield OperationRoute(operation, family, mount)
+    # The first family at a prefix writes the errors of unknown paths below it.
+    is_wormhole = default in networks and networks[default].protocol == WORMHOLE
+    for mounts in (of_wormhole, of_all) if is_wormhole else (of_all, of_wormhole):
+        documented = query_names(family for family, _ in mounts)
+        for family, mount in mounts:
+            for operation in family.operations:
+                yield OperationRoute(operation, family, mount, documented)
 
 
 def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:
@@ -276,7 +297,13 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
     stardust = chosen(networks, "stardust_network", settings.stardust_network, IOTA) or iota
     wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)
     wormhole = wormhole or first_of(networks, WORMHOLE, default)
-    app.router.routes.extend(routes(networks, iota, stardust, wormhole))
+    app.router.routes.extend(routes(networks, default, stardust, wormhole))
+    app.router.routes.extend(
+        [
+            *grpc_web_routes("", lambda _: find_network(networks, wormhole, WORMHOLE)),
+            *grpc_web_routes("/api/{network}", lambda path: find_network(networks, path["network"], WORMHOLE)),
+        ]
+    )
     return app
 
 

@@ -27,9 +27,12 @@ operator chose:
 | `/api/{{network}}` | Chronicle and its clients; their keyspace is the network | the network in the path |
 | `/api/core/v2`, `/api/indexer/v1`, `/api/poi/v1` | IOTA nodes and clients of Stardust (HORNET 2.x, iota-sdk) \
 | `api.stardust_network`, else the default network |
+| `/api/supply/v1`, `/api/participation/v1` | the IOTA explorer | the same |
 | `/api/explorer/v2`, `/api/analytics/v2` | inx-chronicle and its explorer | the same |
 | `/v1` | Wormhole guardians and SDKs | `api.wormhole_network`, else the first Wormhole network |
 | `/api/wormhole/v1`, `/api/wormhole/events` | Wormholescan clients; the BigTable event functions | the same |
+| `/api/v1`, operations of Wormholescan | clients of `https://api.wormholescan.io` | the default network, if it is a \
+Wormhole network |
 
 **Generated clients.** A client generated from this document has one function per operation. The base URL is the
 server's address without a path; `network` is the first argument.
@@ -48,7 +51,10 @@ TAGS = {
     "explorer v2": "The explorer API of inx-chronicle: blocks by tag, ledger updates, balances, richest addresses.",
     "analytics v2": "The analytics API of inx-chronicle, and series per milestone, hour and day.",
     "proof of inclusion": "Proofs that a milestone references or applied a block (inx-poi). Create and validate them.",
+    "events": "Milestones, messages by tag or address, and outputs, from any milestone on, also as a live stream.",
     "indexer": "Stardust outputs by address, tag, condition and age (TIP-26), and the same lists with spent outputs.",
+    "supply": "The circulating supply, as inx-supply-tracker serves it to the IOTA explorer.",
+    "participation": "Events, votes and rewards of inx-participation: 501, because no table has votes.",
     "Chronicle v1": "Operations that only Chronicle has: transactions of an address, sums, sync state.",
     "guardian gateway": "The public REST API of Wormhole guardians: signed VAAs and the current guardian set.",
     "wormholescan": "The REST API of Wormholescan: VAAs, observations, operations, transactions and statistics.",

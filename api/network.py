@@ -58,10 +58,6 @@ class NetworkMount:
         """Returns a stored address as bech32 text."""
         return format_address(self.bech32_hrp, bytes.fromhex(address))
 
-    def ed25519_address(self, address: tuple[str, bytes]) -> str:
-        """Returns the hash of a parsed bech32 address, without its type. Raises BadParameter like `address`."""
-        return self.address(address)[2:]
-
 
 def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str) -> NetworkMount:
     """Returns the network of that name.

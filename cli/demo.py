@@ -45,13 +45,13 @@ ENGINE = "PERMANODE_ETL_ENGINE"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped archive: its network and folder, the additional option and file of its load, and the settings that its
-    network needs.
+    """A shipped archive: its network and folder, the additional options and files of its load, and the settings that
+    its network needs.
     """
 
     network: str
     name: str
-    beside: tuple[str, str]
+    beside: tuple[tuple[str, str], ...]
     given: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -73,14 +73,14 @@ class Sample:
                 yield line["milestone_index"] if "milestone_index" in line else line["milestone"]["index"], line
 
 
-CHRYSALIS = Sample("permatest-1", "chrysalis", ("genesis", "genesis.json"))
+CHRYSALIS = Sample("permatest-1", "chrysalis", (("genesis", "genesis.json"),))
 STARDUST = Sample(
     "permatest-2",
     "stardust",
-    ("genesis", "genesis.json"),
+    (("genesis", "genesis.json"),),
     (("bech32_hrp", "tst"), ("protocol_parameters", str(HOME / "sample" / "stardust" / "info.json"))),
 )
-WORMHOLE = Sample("wormhole-mainnet", "wormhole", ("prices", "prices.csv"))
+WORMHOLE = Sample("wormhole-mainnet", "wormhole", (("prices", "prices.csv"), ("tokens", "tokens.csv.gz")))
 SAMPLES = (CHRYSALIS, STARDUST, WORMHOLE)
 
 EXAMPLE_MILESTONE = 10
@@ -130,8 +130,7 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
                 etl = replace(settings.build("etl", EtlSettings), engine=engine)
                 stack.enter_context(engine_session(etl, span=Span.SECONDS, cluster=cluster))
             for sample in group:
-                option, name = sample.beside
-                given: dict[str, Any] = {option: sample.files / name}
+                given: dict[str, Any] = {option: sample.files / name for option, name in sample.beside}
                 store_settings, etl = settings.store(sample.network), replace(etl, lake=str(lakes / sample.network))
                 with shown() as notify:
                     done = runs.load(store_settings, etl, [sample.files], notify=notify, **given)

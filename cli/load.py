@@ -28,7 +28,9 @@ def load(
     context: typer.Context,
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(help="Archive files, node JSON lines, or folders. Optional with --genesis or --prices."),
+        typer.Argument(
+            help="Archive files, node JSON lines, or folders. Optional with --genesis, --prices or --tokens."
+        ),
     ] = None,
     milestones: Range = None,
     force: Annotated[bool, typer.Option("--force", help="Also load milestones that are already complete.")] = False,
@@ -41,6 +43,14 @@ def load(
         Path | None,
         typer.Option(
             help="Token prices of a Wormhole network: CSV with token_key, date and price_usd.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            help="Token list of a Wormhole network: CSV with chain, address, symbol, name, decimals and coingecko_id.",
             exists=True,
             dir_okay=False,
         ),
@@ -58,8 +68,8 @@ def load(
 
     Example: permanode load archive/ --range 1:100001 --genesis genesis.json
     """
-    if not sources and genesis is None and prices is None:
-        raise typer.BadParameter("pass archive files or folders, --genesis or --prices", param_hint="SOURCES")
+    if not sources and genesis is None and prices is None and tokens is None:
+        raise typer.BadParameter("pass archive files or folders, --genesis, --prices or --tokens", param_hint="SOURCES")
     first, last = parse_range(milestones)
     from etl import runs
 
@@ -74,6 +84,7 @@ def load(
             force=force,
             genesis=genesis,
             prices=prices,
+            tokens=tokens,
             bulk=bulk,
             analytics=analytics,
             notify=notify,

@@ -221,8 +221,13 @@ the page size, which overrides the parameter.
 """
 
 _LIMITS_WORK = """
-A repeated parameter is a 400 in all families. Unknown parameters are ignored, except in explorer v2, analytics v2 and
-the extensions of this server: there they are a 400 that lists the known ones.
+## Unknown parameters
+
+A repeated parameter is a 400 in all families. A parameter that an operation does not have is a 400 that lists the known
+ones in explorer v2, analytics v2, the routes of the Stardust schema plan and the extensions of this server. The other
+operations ignore it, as the programs do that they imitate. The exception is a parameter that another operation of the
+same protocol has, such as `ledgerIndex` on the indexer: every operation rejects it. Fields of posted objects in the
+event database are treated in the same way.
 
 ## Rows
 

@@ -161,15 +161,22 @@ class Batch(Protocol):
     """Writes that become durable together (SQLite) or step by step in the given order (a cluster)."""
 
     def upsert(
-        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+        self,
+        table: Table,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Value]],
+        *,
+        timed: bool = False,
+        expiring: bool = False,
     ) -> int:
         """Writes the given columns, which include the key columns. Other columns of a row keep their values.
 
-        `timed`: each row ends with its fact (see `delete`), in addition to its columns.
+        `timed`: each row ends with its fact (see `delete`), in addition to its columns. `expiring`, for a table with
+        `ttl_s`: each row ends with the time from which it no longer exists, in seconds since 1970.
 
         Only in `sync` and `ranges` does None replace a value. Elsewhere no row ever loses a value, and nulls are not
-        sent to a cluster. Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that long from
-        now. Returns the number of rows.
+        sent to a cluster. Values are native: HEX columns as `bytes`. Other rows of a table with `ttl_s` expire
+        that long from now. Returns the number of rows.
         """
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:

@@ -21,16 +21,27 @@ class Window:
     """start_ms <= t < end_ms, in milliseconds since 1970. All rows of the window are in `milestones`.
 
     `timeless`: the window includes rows without a timestamp, such as genesis outputs that no milestone dates.
+    `between`: the first and last milestone that were requested, of which `milestones` has those of that time.
     """
 
     start_ms: int
     end_ms: int
     milestones: Intervals
     timeless: bool = False
+    between: tuple[int, int] = (0, schema.PENDING_RANGE)
+
+    def __str__(self) -> str:
+        """What distinguishes the window from others, whatever is loaded."""
+        milestones = "" if self.between == (0, schema.PENDING_RANGE) else " {}-{}".format(*self.between)
+        return f"{self.start_ms}-{self.end_ms}{milestones}"
 
     def holds(self, ms_timestamp: int | None) -> bool:
         """Whether the timestamp is in the window."""
         return self.timeless if ms_timestamp is None else self.start_ms <= ms_timestamp < self.end_ms
+
+    def includes(self, milestone_index: int, ms_timestamp: int | None) -> bool:
+        """Whether a row of that milestone and time is in the window."""
+        return self.holds(ms_timestamp) and any(first <= milestone_index <= last for first, last in self.milestones)
 
     def from_genesis(self, genesis: int) -> "Window":
         """The same window, extended back to the genesis, whose own timestamp is unknown."""

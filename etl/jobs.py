@@ -35,8 +35,8 @@ IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
 """Lake → a store of an IOTA network."""
 
 WORMHOLE: tuple[Step[WormholeRun], ...] = (
-    Step("prices", "reads the price file as a whole", wormhole.read_price_file),
-    Step("decode", "reads VAAs and cells, verifies them, adds them and the prices to the lake", wormhole.decode),
+    Step("beside", "reads the price file and the token list as a whole", wormhole.read_beside),
+    Step("decode", "reads VAAs and cells, verifies them, adds them, prices and tokens to the lake", wormhole.decode),
     Step("tables", "computes the rows of all messages that the files affect and writes them", wormhole.fill_tables),
     Step("rejects", "reports the rejected lines", wormhole.report_rejects),
 )

@@ -53,6 +53,7 @@ def load(
     force: bool = False,
     genesis: Path | None = None,
     prices: Path | None = None,
+    tokens: Path | None = None,
     bulk: bool = False,
     analytics: bool = True,
     notify: Notify = quiet,
@@ -68,6 +69,7 @@ def load(
         force: load complete milestones again.
         genesis: file with the ledger's beginning. Without it, or an earlier load's, there is no ledger state.
         prices: CSV file of token prices, for a Wormhole network.
+        tokens: CSV file with a list of tokens, for a Wormhole network.
         bulk: write SSTables and stream them to a Cassandra cluster.
         analytics: end with the analytics of all milestones and days that have none.
         notify: receives the progress.
@@ -82,8 +84,8 @@ def load(
     if store_settings.wormhole_network is not None:
         only_iota = {"range": first is not None or last is not None, "force": force, "genesis": genesis, "bulk": bulk}
         _reject_options({name for name, given in only_iota.items() if given}, store_settings)
-        return _load_vaas(store_settings, settings, sources, prices, notify)
-    _reject_options({"prices"} if prices else set(), store_settings)
+        return _load_vaas(store_settings, settings, sources, prices, tokens, notify)
+    _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
     files = archive_files(sources) if sources or genesis is None else []
     with (
         open_run(store_settings, settings, notify, span_of(files), bulk=bulk, size=bytes_of(files)) as publication,
@@ -258,15 +260,21 @@ def _note_engine(store: WritableStore, reads: StoreReads, engine: str) -> None:
 
 
 def _load_vaas(
-    store_settings: StoreSettings, settings: EtlSettings, sources: list[Path], prices: Path | None, notify: Notify
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    sources: list[Path],
+    prices: Path | None,
+    tokens: Path | None,
+    notify: Notify,
 ) -> Report:
     files = vaa_files(sources) if sources else []
-    if prices is not None and not prices.is_file():
-        raise FileNotFoundError(f"{prices}: no such file")
+    for each in (prices, tokens):
+        if each is not None and not each.is_file():
+            raise FileNotFoundError(f"{each}: no such file")
     span = span_of(files, VAA_WEIGHT)
     size = bytes_of(files)
     with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication:
-        run_steps(WORMHOLE, WormholeRun(publication, files, prices))
+        run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens))
     return publication.report
 
 

@@ -223,15 +223,32 @@ def pending_rows(rows: Rows, messages: Sequence[Message], newest: int) -> None:
     estimate = newest + 1
     for message in messages:
         message_id = message.message_id
-        assert message.transaction is None, "no oracle ledger has a pending transaction"
         rows["pending_messages"].append({"message_id": message_id, "version": message.version, "message": message.data})
-        keys = [("parents", parent) for parent in message.parents] + [("tags", tag) for tag in message.tags]
-        for lookup, key in keys:
+        keys = [("parents", parent, message_id) for parent in message.parents]
+        keys += [("tags", tag, message_id) for tag in message.tags]
+        if message.transaction is not None:
+            keys += pending_keys(message.transaction, message_id)
+        for lookup, key, row_id in keys:
             at = {"lookup": lookup, "key": key, "bucket": estimate // 10}
             seen = {"ms_range_id": PENDING_RANGE, "est_milestone_index": estimate}
-            rows["pending"].append(at | seen | {"row_id": message_id, "message_id": message_id})
+            rows["pending"].append(at | seen | {"row_id": row_id, "message_id": message_id})
             if at not in rows["pending_hints"]:
                 rows["pending_hints"].append(at)
+
+
+def pending_keys(transaction: Transaction, message_id: str) -> list[tuple[str, str, str]]:
+    """Lookup, key and row id of the rows of a pending attachment of a transaction, beside those of its message."""
+    found = [("transactions", transaction.transaction_id, message_id)]
+    for index, output in enumerate(transaction.outputs):
+        output_id = transaction.transaction_id + u16(index).hex()
+        for role, value in output.keys(output_id).items():
+            if role == "chain":
+                found.append((STATES[output.kind], value, output_id + message_id))
+            elif role == "tag":
+                found.append(("outputs_by_tag", f"{value}:{output.kind}:false", output_id + message_id))
+            else:
+                found.append(("outputs_by_address", f"{value}:{output.kind}:{role}:false", output_id + message_id))
+    return found
 
 
 def merged(rows: Iterable[dict[str, Any]], key: str) -> list[dict[str, Any]]:

@@ -18,7 +18,8 @@ from api.network import NetworkMount
 from db.intervals import intersect
 from db.queries import ledger
 from db.queries.analytics import ROWS_AT_ONCE
-from db.queries.series import Batch, Edge, list_of_address
+from db.queries.series import Batch, list_of_address
+from db.queries.spans import Edge
 from db.store import Row
 
 

@@ -1,29 +1,18 @@
 """Parameters of analytics v2: inx-chronicle's ranges of milestones, and this server's series."""
 
 from dataclasses import replace
-from datetime import date
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from api.analytics_v2.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures, wire_name
 from api.fields.inx_chronicle_params import KNOWN_INDEX
-from api.fields.params import INDEX, INDEX_MAX
-from api.http.params import DAY, Param, word_list
+from api.fields.span_params import END as SPAN_END
+from api.fields.span_params import FIRST_TIME
+from api.fields.span_params import START as SPAN_START
+from api.http.params import Param, word_list
 from db.queries.analytics import SUMMED
-from db.queries.series import Edge
-from db.utc_days import DAY_S
-
-FIRST_TIME = 10**9
-"""Lower numbers are milestone indices, others seconds since 1970: no network has that many milestones."""
-
-
-def edge_of(value: int | date) -> Edge:
-    """A milestone, a time in seconds since 1970, or a UTC day."""
-    if isinstance(value, date):
-        midnight = (value - date(1970, 1, 1)).days * DAY_S
-        return Edge(midnight, midnight + DAY_S - 1)
-    return Edge(milestone=value) if value < FIRST_TIME else Edge(value, value)
+from db.queries.spans import Edge
 
 
 def measures(known: Measures) -> Param:
@@ -38,18 +27,12 @@ def measures(known: Measures) -> Param:
     )
 
 
-START = Param(
-    "start",
-    Annotated[
-        INDEX | DAY,
-        AfterValidator(edge_of),
-        Field(description=f"an integer from 0 to {INDEX_MAX} or a date such as 2022-01-31"),
-    ],
-    f"First item: a milestone (below {FIRST_TIME}), a time in seconds since 1970, or a UTC day. Series of hours "
-    "and days begin with the whole hour or day that contains it",
-    1,
+START = replace(
+    SPAN_START,
+    meaning=f"First item: a milestone (below {FIRST_TIME}), a time in seconds since 1970, or a UTC day. Series of "
+    "hours and days begin with the whole hour or day that contains it",
 )
-END = replace(START, name="end", meaning="Last item, as `start`", example="2022-10-01")
+END = replace(SPAN_END, meaning="Last item, as `start`")
 START_INDEX = Param("startIndex", KNOWN_INDEX, "First milestone", 1)
 END_INDEX = replace(START_INDEX, name="endIndex", meaning="First milestone after the range", example=51)
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from db.queries.analytics import find_state
-from db.queries.series import LAST_S, list_kept_days
+from db.queries.series import list_kept_days
+from db.queries.spans import LAST_S
 from db.store import Row, Store
 from db.utc_days import DAY_S
 

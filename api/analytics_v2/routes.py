@@ -21,7 +21,7 @@ from api.analytics_v2.series_routes import ANALYTICS_SERIES
 from api.fields.inx_chronicle_params import LedgerIndex
 from api.fields.params import MilestoneIndex
 from api.fields.stardust_params import MilestoneId
-from api.handlers.ledger_state import known_index
+from api.handlers.analysed_state import ledger_row, state_row
 from api.handlers.parameter_history import parameters_at
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import BadParameter, NotKept, flat_error_body
@@ -33,7 +33,7 @@ from db.listing.streams import get_chunk_size
 from db.queries import analytics, ledger, milestones
 from db.roles import KINDS, STARDUST_KINDS
 from db.schema import PENDING_RANGE
-from db.store import NotFound, Row
+from db.store import NotFound
 from db.sync import complete
 
 SUMMED_MAX = 100_000
@@ -41,22 +41,6 @@ SUMMED_MAX = 100_000
 
 CHANGES_MAX = 100_000
 """Maximum number of created and spent outputs whose addresses one request reads."""
-
-
-async def ledger_row(network: NetworkMount, requested: int | None) -> Row:
-    """Returns the row of `ms_analytics` at a ledger index, by default the current one. Raises NotFound if it is
-    missing.
-    """
-    index = await known_index(network, requested)
-    return await state_row(network, index)
-
-
-async def state_row(network: NetworkMount, index: int) -> Row:
-    """Returns the row of `ms_analytics` of a milestone whose ledger state is analysed. Raises NotFound otherwise."""
-    row = await analytics.find_milestone(network.store, await get_chunk_size(network.store), index)
-    if row is None or row["holders"] is None:
-        raise NotFound(f"an analysis of the ledger state of {index}")
-    return row
 
 
 async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> Json:

@@ -28,17 +28,15 @@ from db.listing.cursor import Cursor, format_cursor, parse_cursor
 from db.listing.page import Page
 from db.queries.analytics import ROWS_AT_ONCE
 from db.queries.series import (
-    NEWEST,
     OF_DAYS,
     Batch,
-    Edge,
     cut,
-    find_milestones,
     find_seconds,
     list_by_day,
     list_by_hour,
     list_by_milestone,
 )
+from db.queries.spans import NEWEST, Edge, find_milestones
 from db.store import Row
 from db.times import Window
 from db.utc_days import DAY_S, HOUR_S

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields.chrysalis_payloads import U32, Hex32, SigLockedOutput, UtxoInput
 from api.fields.examples import ADDRESS, MESSAGE_ID, TRANSACTION_ID
+from api.fields.stardust_payloads import StardustOutput, UtxoInputV2
 from api.http.responses import example
 
 ATTACHED: dict[str, object] = {
@@ -28,7 +29,7 @@ ATTACHED: dict[str, object] = {
 class SpendableOutput(BaseModel):
     """An output of a transaction, and the included message that spends it."""
 
-    output: SigLockedOutput
+    output: SigLockedOutput | StardustOutput
     spendingMessageId: Hex32 | None
 
 
@@ -38,7 +39,7 @@ class AttachedTransaction(BaseModel):
     messageId: Hex32
     milestoneIndex: U32 | None
     outputs: list[SpendableOutput]
-    inputs: list[UtxoInput]
+    inputs: list[UtxoInput | UtxoInputV2]
     ledgerInclusionState: Literal["included", "conflicting"] | None
 
 

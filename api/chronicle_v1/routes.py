@@ -11,7 +11,6 @@ import orjson
 
 from api import era_routing as eras
 from api.chronicle_v1.responses import AnalyticsResponse, ServiceResponse, TransactionResponse, TransactionsResponse
-from api.era_routing import Era
 from api.fields.chrysalis_params import (
     Ed25519Address,
     EndMilestone,
@@ -24,6 +23,7 @@ from api.fields.chrysalis_params import (
 )
 from api.fields.inclusion_state import inclusion
 from api.fields.params import NewestFirst, State
+from api.fields.span_params import Span, edges_of
 from api.fields.sync_responses import SyncResponse
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
@@ -31,11 +31,9 @@ from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
+from db.queries.spans import find_span
 from db.store import NotFound, Row, StoreUnavailable
-from ledger.chrysalis.codec import decode_payload, payload_bytes
-from ledger.chrysalis.json import payload_json
 from ledger.chrysalis.transaction import ED25519
-from ledger.chrysalis.values import Transaction
 from ledger.ids import output_id, transaction_id
 
 
@@ -52,7 +50,7 @@ async def transaction_of_message(network: NetworkMount, message_id: MessageId) -
 
     `spendingMessageId` is the included message that spends the output, or null if it is unspent.
     """
-    found = await attached_transactions(network, [await eras.get_message(network, message_id, Era.CHRYSALIS)])
+    found = await attached_transactions(network, [await messages.get_message(network.store, message_id)])
     if not found:
         raise NotFound(f"a transaction in message {message_id}")
     return found[0]
@@ -67,6 +65,7 @@ async def transactions_of_address(
     page_size: PageSizeOf100,
     state: State,
     newest: NewestFirst,
+    span: Span,
 ) -> Json:
     """Returns the transactions that pay an Ed25519 address or that it signed.
 
@@ -79,6 +78,7 @@ async def transactions_of_address(
         network.store,
         f"{ED25519:02x}{address}",
         included=[each for each, wanted in ((True, included), (False, conflicting)) if wanted],
+        window=await find_span(network.store, network.name, *edges_of(span)),
         newest=newest,
         page_size=page_size,
         cursor=state,
@@ -88,19 +88,16 @@ async def transactions_of_address(
 
 
 async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
-    """Returns the transactions in these messages as Chronicle writes them. One query finds the spenders of all outputs.
-
-    Stardust blocks, which Chronicle never had, are left out.
+    """Returns the transactions in these messages as Chronicle writes them, with inputs and outputs in the JSON of their
+    era. One query finds the spenders of all outputs.
     """
     found = []
     for row in rows:
-        if eras.of_message(row) is not Era.CHRYSALIS:
-            continue
-        data = payload_bytes(row["message"])
-        payload = decode_payload(data) if data else None
-        if isinstance(payload, Transaction):
-            ids = [output_id(transaction_id(data), index).hex() for index in range(len(payload.essence.outputs))]
-            found.append((row, payload_json(payload)["essence"], ids))
+        attached = eras.transaction_of(row)
+        if attached is not None:
+            data, essence = attached[0], attached[1]["essence"]
+            ids = [output_id(transaction_id(data), index).hex() for index in range(len(essence["outputs"]))]
+            found.append((row, essence, ids))
     output_ids = [each for _, _, ids in found for each in ids]
     spenders = dict(zip(output_ids, await outputs.find_spending_message_ids(network.store, output_ids), strict=True))
     return [
@@ -175,6 +172,7 @@ CHRONICLE_V1 = Family(
         Operation("/analytics", analytics, AnalyticsResponse),
     ),
     wrap=lambda value: {"data": value},
+    empty_is_none=True,
 )
-CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value)
+CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value, empty_is_none=True)
 CHRONICLE_SERVICE = Family(TAG, (Operation("/service", service, ServiceResponse),), wrap=lambda value: value)

@@ -182,4 +182,5 @@ CORE_V2 = Family(
         *MILESTONES_V2,
     ),
     wrap=lambda value: value,
+    empty_is_none=True,
 )

@@ -18,6 +18,7 @@ from api.fields.inx_chronicle_params import (
     UpdateCursor,
 )
 from api.fields.params import Address
+from api.fields.span_params import Given, Span, edges_of
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
@@ -26,6 +27,7 @@ from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, lookups, milestones, outputs, updates
 from db.queries.lookups import By
+from db.queries.spans import find_span
 from db.roles import ADDRESS, ALIAS
 from db.store import Bound, Row
 
@@ -40,17 +42,18 @@ async def updates_by_address(
     network: NetworkMount,
     address: Address,
     newest: ExplorerNewestFirst,
-    start: StartMilestone,
+    start_milestone: StartMilestone,
     page_size: ExplorerPageSize,
     after: UpdateCursor,
+    span: Span,
 ) -> Json:
     """Returns the outputs that an address received and those of them that were spent.
 
     With Accept CSV or NDJSON, the response contains all of them. Genesis outputs come first. An expired output is spent
     by its return address. The list is empty for an address without history.
     """
-    at = after or After(page_size, start=first_update(start))
-    page = await updates_page(network, address, at, newest=newest)
+    at = after or After(page_size, start=first_update(start_milestone))
+    page = await updates_page(network, address, at, span, newest=newest)
     return {
         "address": network.bech32(network.address(address)),
         "items": await update_items(network, network.address(address), page.rows),
@@ -63,12 +66,15 @@ def first_update(start: int | None) -> Bound | None:
     return None if start is None else Bound((start,), inclusive=False)
 
 
-async def updates_page(network: NetworkMount, address: tuple[str, bytes], at: After, *, newest: bool) -> Page:
+async def updates_page(
+    network: NetworkMount, address: tuple[str, bytes], at: After, span: Given, *, newest: bool
+) -> Page:
     """Returns a page of the outputs that an address received and spent."""
     return await updates.list_updates_by_address(
         network.store,
         network.address(address),
         await ledger.get_applied(network.store, network.name),
+        window=await find_span(network.store, network.name, *edges_of(span)),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -109,12 +115,13 @@ async def all_updates(
     address: tuple[str, bytes],
     *,
     newest: bool,
-    start: int | None,
+    start_milestone: int | None,
+    span: Given,
 ) -> AsyncGenerator[list[Json]]:
     """Yields all outputs that an address received and spent."""
-    at: After | None = After(MAXIMUM, start=first_update(start))
+    at: After | None = After(MAXIMUM, start=first_update(start_milestone))
     while at is not None:
-        page = await updates_page(network, address, at, newest=newest)
+        page = await updates_page(network, address, at, span, newest=newest)
         yield await update_items(network, network.address(address), page.rows)
         at = None if page.cursor is None else After(MAXIMUM, page.cursor)
 
@@ -126,13 +133,14 @@ async def outputs_by_address(
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
+    span: Span,
 ) -> Json:
     """Returns every output that ever named an address, each once, by the milestone that created it.
 
     With Accept CSV or NDJSON, the response contains all of them. The list is empty for an address without history.
     """
     at = after or After(page_size)
-    page = await outputs_page(network, address, role, at, newest=newest)
+    page = await outputs_page(network, address, role, at, span, newest=newest)
     return {
         "address": network.bech32(network.address(address)),
         "items": await output_items(network, network.address(address), page),
@@ -142,7 +150,7 @@ async def outputs_by_address(
 
 
 async def outputs_page(
-    network: NetworkMount, address: tuple[str, bytes], role: str | None, at: After, *, newest: bool
+    network: NetworkMount, address: tuple[str, bytes], role: str | None, at: After, span: Given, *, newest: bool
 ) -> Page:
     """Returns a page of the outputs that name an address in a role, by default in any role."""
     serialized = network.address(address)
@@ -150,6 +158,7 @@ async def outputs_page(
         network.store,
         [By(variant, serialized) for variant in ((role,) if role else ROLES.values())],
         columns=("ms_timestamp", "output_type", "amount", *FEATURES),
+        window=await find_span(network.store, network.name, *edges_of(span)),
         as_of=await ledger.find_ledger_index(network.store, network.name),
         newest=newest,
         page_size=at.page_size,
@@ -192,11 +201,12 @@ async def all_outputs(
     role: str | None,
     *,
     newest: bool,
+    span: Given,
 ) -> AsyncGenerator[list[Json]]:
     """Yields every output that names an address in that role."""
     at: After | None = After(MAXIMUM)
     while at is not None:
-        page = await outputs_page(network, address, role, at, newest=newest)
+        page = await outputs_page(network, address, role, at, span, newest=newest)
         yield await output_items(network, network.address(address), page)
         at = None if page.cursor is None else After(MAXIMUM, page.cursor)
 

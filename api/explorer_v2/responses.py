@@ -98,6 +98,25 @@ class MilestoneList(BaseModel):
     cursor: str | None
 
 
+class DatedMilestone(MilestoneOfList):
+    """A milestone and its time, in seconds since 1970."""
+
+    timestamp: U32
+
+
+class MilestonesOfDay(BaseModel):
+    """The first and the last milestone of a UTC day, by index."""
+
+    model_config = whole_example(
+        date="2022-09-30",
+        firstMilestone={"milestoneId": MILESTONE_ID, "index": 1, "timestamp": 1664553610},
+        lastMilestone={"milestoneId": MILESTONE_ID, "index": 50, "timestamp": 1664554100},
+    )
+    date: Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+    firstMilestone: DatedMilestone
+    lastMilestone: DatedMilestone
+
+
 class BlockOfMilestone(BaseModel):
     """A block and the type of its payload, null if it has none."""
 

@@ -5,9 +5,12 @@ types and amounts; all hex has the prefix 0x. The order inside a milestone is by
 newest first.
 """
 
+from functools import partial
+
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
-from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
+from api.explorer_v2.pending_routes import EXPLORER_PENDING
+from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
     END,
@@ -15,6 +18,7 @@ from api.fields.inx_chronicle_params import (
     SKIPPED_MAX,
     After,
     BlockTag,
+    Day,
     End,
     ExplorerNewestFirst,
     ExplorerPageSize,
@@ -25,34 +29,45 @@ from api.fields.inx_chronicle_params import (
     tag_of,
 )
 from api.fields.params import MilestoneIndex, Utf8
+from api.fields.span_params import Given, Span, edges_of
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
+from db.queries.analytics import find_day
+from db.queries.spans import Edge, find_span
 from db.store import NotFound
-from db.times import Window, find_window
+from db.times import Window
 
 
 async def children_of_block(
-    network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
+    network: NetworkMount,
+    block_id: BlockId,
+    page_size: ExplorerPageSize,
+    page: PageNumber,
+    after: OwnCursor,
+    newest: ExplorerNewestFirst,
+    span: Span,
 ) -> Json:
     """Returns the blocks that approve a block.
 
-    Pending blocks count as the newest.
+    Pending blocks count as the newest; a span excludes them.
     """
     at = after or After(page_size)
     cursor = at.cursor
+    window = await window_of(network, None, None, span)
+    listed = partial(messages.list_children, network.store, block_id, window=window, newest=newest)
     if page and after is None:
         skipped = page * page_size
         if skipped > SKIPPED_MAX:
             raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} children", str(page))
-        before = await messages.list_children(network.store, block_id, newest=True, page_size=skipped, cursor=None)
+        before = await listed(page_size=skipped, cursor=None)
         if before.cursor is None:
             return children_json(block_id, at, [], None)
         cursor = before.cursor
-    found = await messages.list_children(network.store, block_id, newest=True, page_size=at.page_size, cursor=cursor)
+    found = await listed(page_size=at.page_size, cursor=cursor)
     if not found.rows and await messages.find_message(network.store, block_id) is None:
         raise NotFound(f"block {block_id}")
     return children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
@@ -73,8 +88,9 @@ async def blocks_by_tag(
     network: NetworkMount,
     tag: BlockTag,
     utf8: Utf8,
-    start: Start,
-    end: End,
+    start_s: Start,
+    end_s: End,
+    span: Span,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
@@ -90,7 +106,7 @@ async def blocks_by_tag(
         wanted,
         with_inclusion=True,
         with_time=True,
-        window=await span(network, start, end),
+        window=await window_of(network, start_s, end_s, span),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -111,8 +127,9 @@ async def blocks_by_tag(
 
 async def list_of_milestones(
     network: NetworkMount,
-    start: Start,
-    end: End,
+    start_s: Start,
+    end_s: End,
+    span: Span,
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: IndexCursor,
@@ -125,7 +142,7 @@ async def list_of_milestones(
     page = await milestones.list_milestones(
         network.store,
         network.name,
-        window=await span(network, start, end),
+        window=await window_of(network, start_s, end_s, span),
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -135,6 +152,22 @@ async def list_of_milestones(
     ids = await milestones.find_ids(network.store, indices)
     items = [{"milestoneId": f"0x{each}", "index": index} for each, index in zip(ids, indices, strict=True)]
     return {"items": items, "cursor": at.next(page)}
+
+
+async def milestones_of_day(network: NetworkMount, day: Day) -> Json:
+    """Returns the first and the last complete milestone of a UTC day, by index.
+
+    Timestamps of milestones need not rise, so other milestones of the day may be earlier or later.
+    """
+    row = await find_day(network.store, day.isoformat())
+    if row is None:
+        raise NotFound(f"a complete milestone of {day.isoformat()}")
+    ends = [await milestones.get_milestone(network.store, row[name]) for name in ("start_ms", "end_ms")]
+    first, last = (
+        {"milestoneId": f"0x{each['milestone_id']}", "index": each["milestone_index"], "timestamp": each["timestamp"]}
+        for each in ends
+    )
+    return {"date": day.isoformat(), "firstMilestone": first, "lastMilestone": last}
 
 
 async def blocks_of_milestone(
@@ -182,18 +215,19 @@ async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: b
     return {"blocks": blocks, "cursor": at.next(page)}
 
 
-async def span(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
-    """Returns the milestones from the first second to the last, or None if neither is given.
+async def window_of(network: NetworkMount, start: int | None, end: int | None, span: Given) -> Window | None:
+    """Returns the milestones from the first second to the last, and in the span; None if nothing limits them.
 
-    Raises BadParameter if the range ends before it starts.
+    Raises BadParameter if the seconds end before they start.
     """
-    if start is None and end is None:
-        return None
-    if end is None:
-        return await find_window(network.store, network.name, 1000 * (start or 0))
-    if start is not None and end < start:
+    starts, ends = edges_of(span)
+    if start is not None and end is not None and end < start:
         raise BadParameter(END.name, f"startTimestamp ({start}) or later", str(end))
-    return await find_window(network.store, network.name, 1000 * (start or 0), 1000 * (end + 1))
+    if start is not None:
+        starts.append(Edge(first_s=start))
+    if end is not None:
+        ends.append(Edge(last_s=end))
+    return await find_span(network.store, network.name, starts, ends, with_genesis=False)
 
 
 EXPLORER_V2 = Family(
@@ -202,10 +236,12 @@ EXPLORER_V2 = Family(
         Operation("/blocks", blocks_by_tag, TaggedBlocks),
         Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
         Operation("/milestones", list_of_milestones, MilestoneList),
+        Operation("/milestones/by-date/{date}", milestones_of_day, MilestonesOfDay, (404,)),
         Operation("/milestones/{milestoneId}/blocks", blocks_of_milestone, BlocksOfMilestone, (404,)),
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
+        *EXPLORER_PENDING,
     ),
     wrap=lambda value: value,
     error_body=flat_error_body,

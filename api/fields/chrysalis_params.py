@@ -14,6 +14,9 @@ ID = hexadecimal(32)
 OUTPUT_INDEX_MAX = 126
 """A transaction has at most 127 outputs (TIP-7)."""
 
+OUTPUT_TYPES = [0, 1, 3, 4, 5, 6]
+"""Types of outputs that an address can own, of both eras (TIP-7, TIP-18)."""
+
 MESSAGE_ID = path(
     "messageId", ID, "ID of a message", "4bb9ae828f9a7f750a33d23a217563caf2b4b9e921eb8f87b2064ef7a1290dea"
 )
@@ -22,7 +25,7 @@ TRANSACTION_ID = path(
 )
 OUTPUT_ID = path(
     "outputId",
-    hexadecimal(34),
+    hexadecimal(34, may_have_0x=True),
     "ID of an output: the transaction ID, then the output index (two bytes, little-endian)",
     "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f0000",
 )
@@ -32,6 +35,9 @@ ED25519_ADDRESS = path(
     "An Ed25519 address: the BLAKE2b-256 hash of its public key",
     "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455",
 )
+OUTPUT_TRANSACTION_ID = replace(TRANSACTION_ID, type=hexadecimal(32, may_have_0x=True))
+"""The transaction of an output. Listings of Stardust write ids with 0x."""
+
 TAG = Param(
     "index",
     unchecked_text(f"hex of 1 to {TAG_MAX_BYTES} bytes", minLength=1, maxLength=2 * TAG_MAX_BYTES),
@@ -41,8 +47,11 @@ TAG = Param(
 )
 OUTPUT_TYPE = Param(
     "type",
-    Annotated[words({"0": 0, "1": 1}), WithJsonSchema({"type": "integer", "enum": [0, 1]})],
-    "Only outputs of this type: 0 SigLockedSingle, 1 SigLockedDustAllowance",
+    Annotated[
+        words({str(each): each for each in OUTPUT_TYPES}), WithJsonSchema({"type": "integer", "enum": OUTPUT_TYPES})
+    ],
+    "Only outputs of this type: 0 SigLockedSingle, 1 SigLockedDustAllowance; of Stardust 3 basic, 4 alias, 5 foundry, "
+    "6 NFT",
     0,
 )
 INCLUDE_SPENT = flag("include-spent", "Also return spent outputs", "false")
@@ -51,6 +60,7 @@ PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_
 
 MessageId = Annotated[str, MESSAGE_ID]
 TransactionId = Annotated[str, TRANSACTION_ID]
+OutputTransactionId = Annotated[str, OUTPUT_TRANSACTION_ID]
 OutputId = Annotated[str, OUTPUT_ID]
 OutputIndex = Annotated[
     int, path("outputIndex", integer(0, OUTPUT_INDEX_MAX), "Index of an output in its transaction", 0)

@@ -16,6 +16,8 @@ Hex: TypeAlias = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 U64Text: TypeAlias = Annotated[str, Field(pattern="^[0-9]{1,20}$")]
 Amount: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 U32: TypeAlias = Annotated[int, Field(ge=0, lt=2**32)]
+AddressType: TypeAlias = Literal[0, 8, 16]
+"""The first byte of a serialized address: Ed25519, of Stardust also alias and NFT."""
 
 
 class Ed25519Address(BaseModel):

@@ -6,14 +6,29 @@ cursor of this server or, as inx-chronicle writes it, the columns of the next ro
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from typing import Annotated, TypeAlias
+
+from pydantic import Field
 
 from api.fields.params import INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
 from api.fields.stardust_params import OUTPUT_ID_TYPE
 from api.http.errors import BadParameter
 from api.http.page_sizes import EXPLORER_V2, MAXIMUM
-from api.http.params import Param, converted, cursor, hexadecimal, integer, page_size, reader, unchecked_text, words
+from api.http.params import (
+    DAY,
+    Param,
+    converted,
+    cursor,
+    hexadecimal,
+    integer,
+    page_size,
+    path,
+    reader,
+    unchecked_text,
+    words,
+)
 from db.listing.page import Page
 from db.schema import PENDING_RANGE
 from db.store import Bound, Value
@@ -112,6 +127,10 @@ LedgerIndexAsServed = Annotated[
     int | None, replace(LEDGER_INDEX, name="ledger_index", meaning="The same, with inx-chronicle's name for it here")
 ]
 BlockTag = Annotated[str, BLOCK_TAG]
+Day = Annotated[
+    date,
+    path("date", Annotated[DAY, Field(description="a date such as 2022-09-30")], "A UTC day", "2022-09-30"),
+]
 Role = Annotated[str | None, Param("role", words(ROLES), "Only outputs in which the address has this role", "sender")]
 OwnCursor = Annotated[After | None, cursor_param()]
 IndexCursor = Annotated[After | None, cursor_param(_index)]

@@ -68,6 +68,14 @@ PAGE_SIZE = Param(
     elsewhere={CHRONICLE: page_size(CHRONICLE_V1, MAXIMUM)},
 )
 SORT = Param("sort", words({"newest": True, "oldest": False}), "Which end comes first", "oldest", default="newest")
+STATE = Param(
+    "state",
+    cursor("state"),
+    "`state` of the previous page of the same listing",
+    None,
+    # Chronicle decodes every state that it gets; other empty values are missing there.
+    elsewhere={CHRONICLE: {"empty_is_none": False}},
+)
 
 Address = Annotated[tuple[str, bytes], ADDRESS]
 MilestoneIndex = Annotated[int, MILESTONE_INDEX]
@@ -76,6 +84,6 @@ Utf8 = Annotated[bool, flag("utf8", "The index or tag is text, not hex", "false"
 StartTimestamp = Annotated[int | None, START_TIMESTAMP]
 EndTimestamp = Annotated[int | None, END_TIMESTAMP]
 PageSize = Annotated[int, PAGE_SIZE]
-State = Annotated[str | None, Param("state", cursor("state"), "`state` of the previous page of the same listing", None)]
+State = Annotated[str | None, STATE]
 NewestFirst = Annotated[bool, SORT]
 OldestFirst = Annotated[bool, replace(SORT, example="newest", default="oldest")]

@@ -25,7 +25,8 @@ LENGTH_DIGITS_MAX = 20
 @dataclass(frozen=True, slots=True)
 class Body:
     """The body of an operation. `model` is its schema in openapi.yaml, `most_bytes` its maximum size. `empty` is the
-    JSON that an empty body stands for; by default an empty body is invalid JSON.
+    JSON that an empty body stands for; by default an empty body is invalid JSON. `names`: the fields of a body that
+    takes the place of query parameters; None: it is something else.
     """
 
     meaning: str
@@ -33,9 +34,12 @@ class Body:
     parse: Callable[[Any], object]
     most_bytes: int
     empty: bytes = b""
+    names: frozenset[str] | None = None
 
-    async def read(self, scope: Scope, receive: Receive) -> object:
-        """Returns the value of a request's body.
+    async def read(
+        self, scope: Scope, receive: Receive, *, is_strict: bool = False, elsewhere: frozenset[str] = frozenset()
+    ) -> object:
+        """Returns the value of a request's body. Fields that it does not have are treated as query parameters are.
 
         Raises BadBody, which names the invalid field, or BodyTooLarge, which names the maximum size.
         """
@@ -45,11 +49,20 @@ class Body:
         except TimeoutError:
             raise DeadlinePassed("the body did not come") from None
         try:
-            return self.parse(orjson.loads(data or self.empty))
+            document = orjson.loads(data or self.empty)
+            self._check_names(document, is_strict=is_strict, elsewhere=elsewhere)
+            return self.parse(document)
         except orjson.JSONDecodeError as error:
             raise BadBody("", f"JSON ({error})") from None
         except JsonError as error:
             raise BadBody(error.path, error.expected) from None
+
+    def _check_names(self, document: object, *, is_strict: bool, elsewhere: frozenset[str]) -> None:
+        if self.names is None or not isinstance(document, dict):
+            return
+        for name in document:
+            if name not in self.names and (is_strict or name in elsewhere):
+                raise BadBody(name, f"only {', '.join(sorted(self.names))}")
 
     async def _collect(self, scope: Scope, receive: Receive) -> bytes:
         stated = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
-from api.http.operations import OCTETS, SERIALIZED, Handler, Operation, OperationRoute, arguments, body_of
+from api.http.operations import OCTETS, SERIALIZED, Handler, Operation, OperationRoute, body_of, params_of
 from api.http.params import Param
 from api.http.responses import example_of
 
@@ -39,8 +39,14 @@ def described(routes: Iterable[OperationRoute]) -> list[APIRoute]:
 
 
 def canonical_first(group: Sequence[OperationRoute]) -> list[OperationRoute]:
-    """The route to document, then its aliases: the shortest path with `{network}` comes first, if there is one."""
-    return sorted(group, key=lambda each: (each.operation.alias_of is not None, not each.mount.params, len(each.path)))
+    """The route to document, then its aliases: the shortest path with `{network}` comes first, if there is one, except
+    at a mount of aliases.
+    """
+
+    def order(each: OperationRoute) -> tuple[bool, bool, bool, int]:
+        return each.operation.alias_of is not None, each.mount.is_alias, not each.mount.params, len(each.path)
+
+    return sorted(group, key=order)
 
 
 def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:
@@ -48,7 +54,7 @@ def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:
     operation, family, mount = route.operation, route.family, route.mount
     params = [
         *(param.documented() for param in mount.params),
-        *(describe_param(param, route, aliases) for param in arguments(operation.handler).values()),
+        *(describe_param(param, route, aliases) for param in params_of(operation)),
     ]
     body = body_of(operation.handler)
     summary, _, text = (inspect.getdoc(operation.handler) or "").partition("\n")
@@ -93,7 +99,7 @@ def sentence_of(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     posted = any(path.startswith("POST ") for path in paths) and any(path.startswith("GET ") for path in paths)
-    takes = " A POST takes the query parameters as a JSON object of strings." if posted else ""
+    takes = " A POST takes the query parameters as a JSON object of strings or integers." if posted else ""
     return f"Also served at {', '.join(f'`{path}`' for path in paths)}.{takes}"
 
 
@@ -102,7 +108,7 @@ def describe_param(param: Param, route: OperationRoute, aliases: Iterable[Operat
 
     /docs prefills `example`, so only required parameters have one; the others have `examples` in their schemas.
     """
-    own: dict[str, Any] = param.at(route.mount.dialect).documented()
+    own: dict[str, Any] = param.at(route.mount.dialect, empty_is_none=route.family.empty_is_none).documented()
     example = route.mount.examples.get(own["schema"].get("format"), own.pop("example"))
     if param.required:
         own["example"] = example

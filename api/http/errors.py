@@ -192,9 +192,13 @@ def grpc_error_body(error: Exception) -> bytes:
 
 
 def guardian_error_body(error: Exception) -> bytes:
-    """Returns the error body of guardians. Their message for a missing VAA is fixed, and clients compare it."""
-    missing = isinstance(error, NotFound)
-    return grpc_body(status_of(error), "requested VAA not found in store" if missing else message_of(error))
+    """Returns the error body of guardians."""
+    return grpc_body(status_of(error), guardian_message(error))
+
+
+def guardian_message(error: Exception) -> str:
+    """Returns the message of guardians. That for a missing VAA is fixed, and clients compare it."""
+    return "requested VAA not found in store" if isinstance(error, NotFound) else message_of(error)
 
 
 def grpc_body(status: int, message: str) -> bytes:

@@ -9,7 +9,7 @@ two exit stacks) costs more than the work itself (decision 0003). `api.http.cont
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import unquote_plus
@@ -24,7 +24,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.params import Param, Params
 from api.http.responses import ERRORS
-from api.http.streaming import Export, choose_export, send_export
+from api.http.streaming import Export, choose_export, format_param, send_export
 
 OCTETS = "application/octet-stream"
 
@@ -77,6 +77,8 @@ class Family:
         errors: OpenAPI response of each error status.
         is_strict: unknown query parameters are rejected in all operations.
         takes_slash: paths may end with a slash, as in the original API.
+        empty_is_none: a query parameter with an empty value counts as missing, as in the original API. Otherwise it is
+            parsed like any other text. A parameter can override this.
     """
 
     tag: str
@@ -86,6 +88,7 @@ class Family:
     errors: Mapping[int, dict[str, Any]] = field(default_factory=lambda: ERRORS)
     is_strict: bool = False
     takes_slash: bool = False
+    empty_is_none: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class Mount:
         params: parameters in the prefix.
         dialect: chooses the defaults of the parameters.
         examples: format of a parameter → example.
+        is_alias: its paths are documented as aliases only, even if they are the shortest.
     """
 
     prefix: str
@@ -117,6 +121,7 @@ class Mount:
     params: tuple[Param, ...] = ()
     dialect: str = ""
     examples: Mapping[str, object] = field(default_factory=dict)
+    is_alias: bool = False
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
@@ -156,11 +161,26 @@ def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
     return found
 
 
-def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, str]:
+def query_names(families: Iterable[Family]) -> frozenset[str]:
+    """Returns the names of all query parameters of these families."""
+    operations = [operation for family in families for operation in family.operations]
+    return frozenset(param.name for each in operations for param in params_of(each) if param.where == "query")
+
+
+def params_of(operation: Operation) -> list[Param]:
+    """Returns the parameters of an operation: those of its handler, and the format of an export."""
+    chosen = [format_param(operation.exports)] if operation.exports else []
+    return [*arguments(operation.handler).values(), *chosen]
+
+
+def query(
+    scope: Scope, known: frozenset[str], *, is_strict: bool, elsewhere: frozenset[str] = frozenset()
+) -> dict[str, str]:
     """Returns the known query parameters of a request.
 
-    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. Raises BadParameter for a repeated
-    parameter, and for an unknown one if `is_strict`.
+    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. But a name in `elsewhere` has a meaning
+    in other operations of this server, and no response ignores it. Raises BadParameter for a repeated parameter, for an
+    unknown one if `is_strict`, and for one in `elsewhere`.
     """
     values: dict[str, str] = {}
     for pair in scope["query_string"].decode("latin-1").split("&"):
@@ -171,7 +191,7 @@ def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, 
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
-        elif is_strict and pair:
+        elif pair and (is_strict or name in elsewhere):
             raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
     return values
 
@@ -200,14 +220,22 @@ def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
     return found
 
 
-def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
-    """Returns the operation as an ASGI application. It reads `path_params` from the scope and sets `operation`."""
+def application(operation: Operation, family: Family, mount: Mount, elsewhere: frozenset[str] = frozenset()) -> ASGIApp:
+    """Returns the operation as an ASGI application. It reads `path_params` from the scope and sets `operation`.
+
+    `elsewhere`: query parameters of other operations, which are rejected if this one does not have them.
+    """
     handler, context = operation.handler, mount.context
-    params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
+    declared = arguments(handler).items()
+    params = {name: param.at(mount.dialect, empty_is_none=family.empty_is_none) for name, param in declared}
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
+    from_header = [
+        (name, param, param.name.lower().encode()) for name, param in params.items() if param.where == "header"
+    ]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
-    known = frozenset(from_query)
+    chooser = format_param(operation.exports).at(mount.dialect, empty_is_none=family.empty_is_none)
+    known = frozenset(from_query) | ({chooser.name} if operation.exports else set())
     required = frozenset(name for name, (_, param) in from_query.items() if param.required)
     defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
     grouped = {
@@ -226,8 +254,10 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         scope["operation"], scope["error_body"] = operation_id, family.error_body
         path = scope["path_params"]
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
-        if from_query or is_strict:
-            given = query(scope, known, is_strict=is_strict)
+        if from_query or scope["query_string"]:
+            given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere)
+            if operation.exports:
+                scope["format"] = chooser.read(given.pop(chooser.name, None))
             values |= defaults
             for argument, members in grouped.items():
                 values[argument] = members.copy()
@@ -235,13 +265,19 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
                 name, param = from_query[param_name]
                 into = values[group_of[name]] if name in group_of else values
                 into[name] = param.read(given.get(param_name))
+        for name, param, header in from_header:
+            values[name] = param.read(
+                next((text.decode("latin-1") for key, text in scope["headers"] if key == header), None)
+            )
         return values
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        values = read(scope)
+        await respond(read(scope), scope, receive, send)
+
+    async def respond(values: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         if body_argument is not None:
             name, expected = body_argument
-            values[name] = await expected.read(scope, receive)
+            values[name] = await expected.read(scope, receive, is_strict=is_strict, elsewhere=elsewhere)
         form = by_type[choose_form(accepted(scope), media_types)] if len(media_types) > 1 else first
         body = form.render(await form.handler(context(scope["path_params"]), **values))
         status = 200
@@ -263,11 +299,11 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     }
 
     async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
-        media_type = choose_export(scope, operation.exports)
-        if media_type is None:
-            await serve(scope, receive, send)
-            return
         values = read(scope)
+        media_type = scope.get("format") or choose_export(scope, operation.exports)
+        if media_type not in exported:
+            await respond(values, scope, receive, send)
+            return
         write, names = exported[media_type]
         parts = write(context(scope["path_params"]), **{name: values[name] for name in names})
         await send_export(parts, media_type, scope, receive, send)
@@ -278,8 +314,11 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
 class OperationRoute(Route):
     """An operation at one of its paths, served by `application`. `api.http.contract` documents it."""
 
-    def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
-        serving = application(operation, family, mount)
+    def __init__(
+        self, operation: Operation, family: Family, mount: Mount, elsewhere: frozenset[str] = frozenset()
+    ) -> None:
+        """For `elsewhere` see `application`."""
+        serving = application(operation, family, mount, elsewhere)
         super().__init__(mount.prefix + operation.path, serving, name=operation.handler.__name__)
         self.app = serving
         self.methods = {operation.method}

@@ -61,13 +61,13 @@ class Param:
     type: Any
     meaning: str
     example: object
-    where: Literal["path", "query"] = "query"
+    where: Literal["path", "query", "header"] = "query"
     default: str | None = None
     required: bool = False
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Fields that have other values in another dialect: dialect → field → value."""
-    empty_is_none: bool = False
-    """Whether an empty text counts as missing."""
+    empty_is_none: bool | None = None
+    """Whether an empty text counts as missing. None: as in the family."""
     _parse: Callable[[str], Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,9 +78,11 @@ class Param:
         """What the parameter accepts, in words."""
         return described(self.type)[0]
 
-    def at(self, dialect: str) -> "Param":
-        """The parameter in that dialect."""
-        return replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
+    def at(self, dialect: str, *, empty_is_none: bool = False) -> "Param":
+        """The parameter in that dialect. `empty_is_none`: the rule of the family, which the parameter can override."""
+        found = replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
+        is_open = found.where == "query" and found.empty_is_none is None
+        return replace(found, empty_is_none=empty_is_none) if is_open else found
 
     def read(self, text: str | None) -> object:
         """The value of a text. None returns the value of the default, or None. Raises BadParameter."""

@@ -31,7 +31,7 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 SHARED_HEADERS = [
     # Any website may read this API.
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"X-Request-Id, Retry-After"),
+    (b"access-control-expose-headers", b"ETag, X-Request-Id, Retry-After"),
     (b"vary", b"accept-encoding"),
 ]
 

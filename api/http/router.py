@@ -19,7 +19,9 @@ from api.http.errors import MethodNotAllowed, NoSuchRoute, error_body
 from api.http.operations import OperationRoute
 
 PREFLIGHT = {
-    "access-control-allow-headers": "Content-Type, Authorization, X-API-Key",
+    "access-control-allow-headers": (
+        "Content-Type, Authorization, X-API-Key, Last-Event-ID, X-Grpc-Web, X-User-Agent, Grpc-Timeout"
+    ),
     "access-control-max-age": "86400",
 }
 

@@ -1,4 +1,5 @@
-"""Complete listings as CSV or NDJSON, chosen by Accept and streamed in parts.
+"""Complete listings as CSV or NDJSON, and events as they come, streamed in parts; the parameter `format` or Accept
+chooses.
 
 The first part is ready before the response starts, so a request that fails in it gets an error status. Each later part
 is read after the previous one is sent, within a new deadline, and only while the client is connected. An error in a
@@ -20,12 +21,18 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from api.http.content_negotiation import JSON, accepted, weights
+from api.http.params import Param, words
 from db.listing.deadline import DEADLINE
 
 CSV = "text/csv"
 NDJSON = "application/x-ndjson"
+EVENT_STREAM = "text/event-stream"
+"""Server-sent events (WHATWG HTML, 9.2)."""
 
 CONTENT_TYPES = {CSV: "text/csv; charset=utf-8"}
+
+FORMATS = {"json": JSON, "csv": CSV, "ndjson": NDJSON, "sse": EVENT_STREAM}
+"""Values of the parameter `format`."""
 
 Page: TypeAlias = Sequence[Mapping[str, Any]]
 """Items of a listing. All have the same fields."""
@@ -43,6 +50,13 @@ class Export:
 
     parts: Callable[..., AsyncGenerator[str]]
     example: Callable[[dict[str, Any]], str]
+
+
+def format_param(media_types: Collection[str]) -> Param:
+    """Returns the parameter that chooses between JSON and these media types."""
+    formats = {name: each for name, each in FORMATS.items() if each == JSON or each in media_types}
+    meaning = "The whole listing in this format, or a page of it as JSON. Takes precedence over Accept"
+    return Param("format", words(formats), meaning, "csv" if CSV in media_types else "json")
 
 
 def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:

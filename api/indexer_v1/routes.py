@@ -8,6 +8,7 @@ page size, which overrides the parameter. All results are at ledgerIndex.
 from collections.abc import Mapping
 from functools import partial
 
+from api.fields.span_params import edges_of
 from api.http.errors import NotKept, error_body
 from api.http.operations import Family, Operation
 from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
@@ -44,12 +45,14 @@ from api.indexer_v1.responses import IndexedOutputs
 from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page
-from db.queries.indexer import OutputQuery, Spent, find_span, list_outputs
+from db.queries.indexer import OutputQuery, Spent, list_outputs
 from db.queries.ledger import get_ledger_index
 from db.queries.lookups import list_states
+from db.queries.spans import Edge, find_span
 from db.queries.unspent import find_unspent_state
 from db.roles import ALIAS, BASIC, FOUNDRY, NFT
 from db.store import NotFound
+from db.times import Window
 
 SINGLE = 0
 """The page size in inx-indexer's response for a single output."""
@@ -148,7 +151,7 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
     expect_key(query, spent)
     page_size, cursor = paging(given)
     as_of = await get_ledger_index(network.store, network.name)
-    window = await find_span(network.store, network.name, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
+    window = await window_of(network, given, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
     page = await list_outputs(
         network.store,
         network.name,
@@ -176,7 +179,8 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
     as_of = await get_ledger_index(network.store, network.name)
     if spent is Spent.UNSPENT:
         row = await find_unspent_state(network.store, output_kind, chain_id, as_of)
-        if row is None:
+        window = await window_of(network, given)
+        if row is None or (window and not window.includes(row["milestone_index"], row["ms_timestamp"])):
             raise NotFound(f"an unspent output of {output_kind} {chain_id}")
         return answer(Page([row], None, as_of), SINGLE)
     page = await list_states(
@@ -184,6 +188,7 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
         output_kind,
         chain_id,
         spent=spent is Spent.ONLY,
+        window=await window_of(network, given),
         as_of=as_of,
         newest=given[OLDEST_FIRST.name],
         page_size=page_size,
@@ -192,6 +197,18 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
     if not page.rows and cursor is None and page.cursor is None:
         raise NotFound(f"such an output of {output_kind} {chain_id}")
     return answer(page, page_size)
+
+
+async def window_of(
+    network: NetworkMount, given: Given, after_s: int | None = None, before_s: int | None = None
+) -> Window | None:
+    """Returns the milestones in the span and after and before these seconds; None if nothing limits them."""
+    starts, ends = edges_of(given)
+    if after_s is not None:
+        starts.append(Edge(first_s=after_s + 1))
+    if before_s is not None:
+        ends.append(Edge(last_s=before_s - 1))
+    return await find_span(network.store, network.name, starts, ends)
 
 
 def paging(given: Given) -> tuple[int, str | None]:
@@ -231,6 +248,7 @@ INDEXER_V1 = Family(
     ),
     wrap=lambda value: value,
     error_body=ERROR_BODY,
+    empty_is_none=True,
 )
 
 SEED_INDEXER = Family(
@@ -246,5 +264,7 @@ SEED_INDEXER = Family(
     ),
     wrap=lambda value: value,
     error_body=ERROR_BODY,
+    is_strict=True,
+    empty_is_none=True,
 )
 """The routes of the Stardust schema plan, beside the other routes of a network."""

@@ -16,9 +16,9 @@ from api.http.responses import Json
 from api.http.streaming import CSV, Export, csv_text
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import HistoryResponse
+from api.node_v1.pages import address_head, serialized_ed25519
 from db.queries import ledger, messages, transactions
 from db.store import Row
-from ledger.chrysalis.transaction import ED25519
 
 CSV_COLUMNS = {
     "MessageID": "messageId",
@@ -42,7 +42,19 @@ async def tx_history(network: NetworkMount, address: Address, page_size: History
 
     With `Accept: text/csv` the response contains the whole history, oldest first.
     """
-    return await ed25519_tx_history(network, network.ed25519_address(address), page_size, state)
+    serialized = network.address(address)
+    applied = await ledger.get_applied(network.store, network.name)
+    page = await transactions.list_history(
+        network.store, serialized, applied, newest=True, page_size=page_size, cursor=state
+    )
+    return {
+        **address_head(serialized),
+        "maxResults": page_size,
+        "count": len(page.rows),
+        "history": await history_items(network, page.rows),
+        "ledgerIndex": page.as_of,
+        "state": page.cursor,
+    }
 
 
 async def ed25519_tx_history(
@@ -54,19 +66,7 @@ async def ed25519_tx_history(
     transactions, which change no balance. Funds migrated to the address are `migrated`; their `transactionId` is the id
     of the milestone whose treasury they left.
     """
-    applied = await ledger.get_applied(network.store, network.name)
-    page = await transactions.list_history(
-        network.store, f"{ED25519:02x}{address}", applied, newest=True, page_size=page_size, cursor=state
-    )
-    return {
-        "addressType": ED25519,
-        "address": address,
-        "maxResults": page_size,
-        "count": len(page.rows),
-        "history": await history_items(network, page.rows),
-        "ledgerIndex": page.as_of,
-        "state": page.cursor,
-    }
+    return await tx_history(network, serialized_ed25519(network, address), page_size, state)
 
 
 async def history_items(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
@@ -96,25 +96,26 @@ def history_item(row: Row, conflict_reason: int | None) -> Json:
     }
 
 
-def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenerator[str]:
-    """Yields the whole history of an address."""
-    return ed25519_tx_history_csv(network, network.ed25519_address(address))
-
-
-async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address) -> AsyncGenerator[str]:
-    """Yields the whole history of an Ed25519 address, one page per part."""
+async def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenerator[str]:
+    """Yields the whole history of an address, one page per part."""
+    serialized = network.address(address)
     applied = await ledger.get_applied(network.store, network.name)
-    lines = csv_head(address, applied.stop - 1, datetime.now(UTC).timestamp())
+    lines = csv_head(serialized[2:], applied.stop - 1, datetime.now(UTC).timestamp())
     cursor: str | None = None
     while True:
         page = await transactions.list_history(
-            network.store, f"{ED25519:02x}{address}", applied, newest=False, page_size=MAXIMUM, cursor=cursor
+            network.store, serialized, applied, newest=False, page_size=MAXIMUM, cursor=cursor
         )
         lines += [csv_line(item) for item in await history_items(network, page.rows)]
         yield csv_text(lines)
         if page.cursor is None:
             return
         cursor, lines = page.cursor, []
+
+
+def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address) -> AsyncGenerator[str]:
+    """Yields the whole history of an Ed25519 address in hex."""
+    return tx_history_csv(network, serialized_ed25519(network, address))
 
 
 def csv_head(address: str, ledger_index: int, made_at: float) -> list[list[object]]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.fields.chrysalis_payloads import U32, Amount, Hex32, Hex34, ReceiptPayload
+from api.fields.chrysalis_payloads import U32, AddressType, Amount, Hex32, Hex34, ReceiptPayload
 from api.fields.examples import MESSAGE_ID
 from api.http.responses import example, omitted
 
@@ -18,7 +18,7 @@ TAIL_HASH = "485e451c7055ab403c5cf321e80d58441948489e5700099de8fb8f1fa03da80f68a
 class Balance(BaseModel):
     """The balance of an address."""
 
-    addressType: Literal[0]
+    addressType: AddressType
     address: Hex32
     balance: Amount
     dustAllowed: bool
@@ -49,7 +49,7 @@ class HistoryItem(BaseModel):
 class History(BaseModel):
     """What an address received and sent. `state` is null on the last page."""
 
-    addressType: Literal[0]
+    addressType: AddressType
     address: Hex32
     maxResults: int
     count: int

@@ -13,17 +13,26 @@ from api.http.operations import Operation
 from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
+from api.node_v1.pages import address_head, serialized_ed25519
 from db.listing.page import Page
 from db.queries import ledger
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
-from ledger.chrysalis.transaction import ED25519
 
 
 async def balance(network: NetworkMount, address: Address) -> Json:
     """Returns the balance of an address at ledgerIndex, 0 for an address without history."""
-    return await ed25519_balance(network, network.ed25519_address(address))
+    serialized = network.address(address)
+    ledger_index = await ledger.get_ledger_index(network.store, network.name)
+    row = await ledger.find_balance(network.store, serialized, ledger_index)
+    dust = Dust(row["dust_allowance"], row["dust_outputs"]) if row else Dust()
+    return {
+        **address_head(serialized),
+        "balance": row["balance"] if row else 0,
+        "dustAllowed": dust.allowed,
+        "ledgerIndex": ledger_index,
+    }
 
 
 async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Json:
@@ -31,16 +40,7 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Jso
 
     `dustAllowed` is true if the address may receive one more output below the dust threshold.
     """
-    ledger_index = await ledger.get_ledger_index(network.store, network.name)
-    row = await ledger.find_balance(network.store, f"{ED25519:02x}{address}", ledger_index)
-    dust = Dust(row["dust_allowance"], row["dust_outputs"]) if row else Dust()
-    return {
-        "addressType": ED25519,
-        "address": address,
-        "balance": row["balance"] if row else 0,
-        "dustAllowed": dust.allowed,
-        "ledgerIndex": ledger_index,
-    }
+    return await balance(network, serialized_ed25519(network, address))
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:

@@ -1,13 +1,16 @@
 """Pages of listings as node REST v1 and Chronicle v1 write them."""
 
 from api.fields.inclusion_state import inclusion
-from api.fields.params import END_TIMESTAMP
+from api.fields.params import END_TIMESTAMP, START_TIMESTAMP
+from api.fields.span_params import Given, edges_of
 from api.http.errors import BadParameter
 from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
+from db.queries.spans import Edge, find_span
 from db.store import Row
-from db.times import FOREVER, Window, find_window
+from db.times import Window
+from ledger.chrysalis.transaction import ED25519
 
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
@@ -21,14 +24,29 @@ def record(row: Row, column: str) -> Json:
     return {"id": row[column], "inclusionState": inclusion(row), "milestoneIndex": row.get("milestone_index")}
 
 
-async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
-    """Returns the milestones of these seconds, or None if neither is given.
+def address_head(address: str) -> Json:
+    """Returns the type and the bytes of a serialized address."""
+    return {"addressType": int(address[:2], 16), "address": address[2:]}
 
-    Raises BadParameter if the window ends before it starts.
+
+def serialized_ed25519(network: NetworkMount, address: str) -> tuple[str, bytes]:
+    """Returns an Ed25519 address in hex as a parsed bech32 address of the network."""
+    return network.bech32_hrp, bytes([ED25519]) + bytes.fromhex(address)
+
+
+async def window(network: NetworkMount, given: Given) -> Window | None:
+    """Returns the milestones of a TimedSpan, or None if nothing limits them.
+
+    Raises BadParameter if `end_timestamp` is before `start_timestamp`. The genesis has no timestamp, so these two
+    exclude it.
     """
-    if start is None and end is None:
-        return None
+    starts, ends = edges_of(given)
+    start, end = given[START_TIMESTAMP.name], given[END_TIMESTAMP.name]
     if start is not None and end is not None and end < start:
         raise BadParameter(END_TIMESTAMP.name, f"start_timestamp ({start}) or later", str(end))
-    end_ms = FOREVER if end is None else 1000 * end
-    return await find_window(network.store, network.name, 1000 * (start or 0), end_ms)
+    with_genesis = start is None and end is None
+    if start is not None:
+        starts.append(Edge(first_s=start))
+    if end is not None:
+        ends.append(Edge(last_s=end - 1))
+    return await find_span(network.store, network.name, starts, ends, with_genesis=with_genesis)

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.fields.chrysalis_payloads import U32, Hex, Hex32, Hex34, Message, SigLockedOutput
+from api.fields.chrysalis_payloads import U32, AddressType, Hex, Hex32, Hex34, Message, SigLockedOutput
 from api.fields.examples import ADDRESS, MESSAGE_ID, PARENT_ID, TRANSACTION_ID
 from api.fields.inclusion_state import InclusionState
+from api.fields.stardust_payloads import StardustOutput
 from api.http.responses import Page, example, omitted
 from api.version import VERSION
 
@@ -102,7 +103,7 @@ class Output(BaseModel):
     isSpent: bool
     milestoneIndexSpent: U32 = omitted()
     transactionIdSpent: Hex32 = omitted()
-    output: SigLockedOutput
+    output: SigLockedOutput | StardustOutput
     ledgerIndex: U32
 
 
@@ -123,7 +124,7 @@ class OutputResponse(BaseModel):
 class AddressOutputs(Page):
     """Outputs of an address."""
 
-    addressType: Literal[0]
+    addressType: AddressType
     address: Hex32
     outputIds: list[Hex34 | Record]
     ledgerIndex: U32
@@ -163,7 +164,7 @@ class MilestoneMessages(Page):
     """The messages that a milestone references, in white-flag order."""
 
     index: U32
-    messageIds: list[Hex32]
+    messageIds: list[Hex32 | Record]
 
 
 class MilestoneMessagesResponse(BaseModel):

@@ -11,15 +11,8 @@ from api import era_routing as eras
 from api.fields.chrysalis_params import (
     MESSAGE_ID,
     TRANSACTION_ID,
-    Ed25519Address,
     Expanded,
-    Included,
-    IncludeSpent,
-    IncludeSpentInHistory,
     MessageId,
-    OutputId,
-    OutputIndex,
-    OutputType,
     PageSizeOf100,
     Tag,
     TransactionId,
@@ -27,26 +20,23 @@ from api.fields.chrysalis_params import (
 )
 from api.fields.inclusion_state import CONFLICTING, INCLUSION
 from api.fields.params import (
-    Address,
-    EndTimestamp,
     MilestoneIndex,
     NewestFirst,
     OldestFirst,
     PageSize,
-    StartTimestamp,
     State,
     Utf8,
 )
-from api.handlers.ledger_state import ledger_index
+from api.fields.span_params import TimedSpan
 from api.http.operations import Family, Operation
 from api.http.responses import Json
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1
 from api.node_v1.info_routes import info
 from api.node_v1.ledger_routes import LEDGER_V1
+from api.node_v1.output_routes import OUTPUTS_V1
 from api.node_v1.pages import listing, window
 from api.node_v1.responses import (
-    AddressOutputsResponse,
     InfoResponse,
     MessageChildrenResponse,
     MessageMetadataResponse,
@@ -54,12 +44,11 @@ from api.node_v1.responses import (
     MessagesByIndexResponse,
     MilestoneMessagesResponse,
     MilestoneResponse,
-    OutputResponse,
 )
-from db.queries import ledger, messages, milestones, outputs, transactions
-from ledger.chrysalis.codec import decode_message, decode_output
-from ledger.chrysalis.json import message_json, output_json
-from ledger.chrysalis.transaction import ED25519
+from db.listing.page import Page
+from db.queries import messages, milestones, transactions
+from ledger.chrysalis.codec import decode_message
+from ledger.chrysalis.json import message_json
 
 MILESTONE_PAYLOAD = 1
 
@@ -112,19 +101,18 @@ async def message_children(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages that approve a message.
 
     Pending messages count as the newest.
     """
-    span = await window(network, start, end)
+    limits = await window(network, span)
     page = await messages.list_children(
         network.store,
         message_id,
         with_inclusion=expanded,
-        window=span,
+        window=limits,
         newest=newest,
         page_size=page_size,
         cursor=state,
@@ -141,17 +129,16 @@ async def messages_by_index(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages with an index, direct or inside a transaction.
 
     Pending messages count as the newest.
     """
     tag = tag_of(index, utf8=utf8)
-    span = await window(network, start, end)
+    limits = await window(network, span)
     page = await messages.list_tagged(
-        network.store, tag, with_inclusion=expanded, window=span, newest=newest, page_size=page_size, cursor=state
+        network.store, tag, with_inclusion=expanded, window=limits, newest=newest, page_size=page_size, cursor=state
     )
     return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
 
@@ -181,100 +168,11 @@ async def included_message_children(
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
+    span: TimedSpan,
 ) -> Json:
     """Returns the messages that approve the message that included a transaction."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
-    return await message_children(network, message_id, page_size, state, newest, expanded, start, end)
-
-
-async def output_of_transaction(
-    network: NetworkMount, transaction_id: TransactionId, output_index: OutputIndex
-) -> Json:
-    """Returns an output by its transaction and index."""
-    return await output(network, transaction_id + output_index.to_bytes(2, "little").hex())
-
-
-async def output(network: NetworkMount, output_id: OutputId) -> Json:
-    """Returns an output of an included transaction, and whether it is spent at ledgerIndex."""
-    as_of = await ledger.find_ledger_index(network.store, network.name)
-    found = await outputs.get_output(network.store, output_id, as_of)
-    eras.expect(eras.Era.CHRYSALIS, eras.of_output(found), f"output {output_id}")
-    value: Json = {
-        "messageId": found["created_message_id"],
-        "transactionId": output_id[:64],
-        "outputIndex": int.from_bytes(bytes.fromhex(output_id[64:]), "little"),
-        "isSpent": found["spent_milestone_index"] is not None,
-    }
-    if found["spent_milestone_index"] is not None:
-        value["milestoneIndexSpent"] = found["spent_milestone_index"]
-        value["transactionIdSpent"] = found["spent_transaction_id"]
-    value["output"] = output_json(decode_output(found["data"]))
-    value["ledgerIndex"] = await ledger_index(network, as_of)
-    return value
-
-
-async def address_outputs(
-    network: NetworkMount,
-    address: Address,
-    output_type: OutputType,
-    include_spent: IncludeSpent,
-    included: Included,
-    page_size: PageSize,
-    state: State,
-    newest: NewestFirst,
-    expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
-) -> Json:
-    """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
-    return await ed25519_outputs(
-        network,
-        network.ed25519_address(address),
-        output_type,
-        include_spent,
-        included,
-        page_size,
-        state,
-        newest,
-        expanded,
-        start,
-        end,
-    )
-
-
-async def ed25519_outputs(
-    network: NetworkMount,
-    address: Ed25519Address,
-    output_type: OutputType,
-    include_spent: IncludeSpentInHistory,
-    included: Included,
-    page_size: PageSizeOf100,
-    state: State,
-    newest: NewestFirst,
-    expanded: Expanded,
-    start: StartTimestamp,
-    end: EndTimestamp,
-) -> Json:
-    """Returns the outputs of an Ed25519 address in hex."""
-    page = await outputs.list_outputs_by_address(
-        network.store,
-        f"{ED25519:02x}{address}",
-        output_type=output_type,
-        include_spent=include_spent,
-        included=included,
-        with_inclusion=expanded,
-        window=await window(network, start, end),
-        as_of=await ledger.find_ledger_index(network.store, network.name),
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
-    )
-    head = {"addressType": ED25519, "address": address}
-    answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
-    answer["ledgerIndex"] = await ledger_index(network, page.as_of)
-    return answer
+    return await message_children(network, message_id, page_size, state, newest, expanded, span)
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
@@ -285,7 +183,12 @@ async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
 
 
 async def milestone_messages(
-    network: NetworkMount, index: MilestoneIndex, page_size: PageSize, state: State, newest: OldestFirst
+    network: NetworkMount,
+    index: MilestoneIndex,
+    page_size: PageSize,
+    state: State,
+    newest: OldestFirst,
+    expanded: Expanded,
 ) -> Json:
     """Returns the messages that a milestone references, in white-flag order.
 
@@ -294,9 +197,11 @@ async def milestone_messages(
     """
     await milestones.get_milestone(network.store, index)
     page = await milestones.list_milestone_messages(
-        network.store, index, newest=newest, page_size=page_size, cursor=state
+        network.store, index, with_inclusion=expanded, newest=newest, page_size=page_size, cursor=state
     )
-    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+    rows = [row | {"milestone_index": index} for row in page.rows]
+    answer = Page(rows, page.cursor)
+    return listing({"index": index}, "messageIds", "message_id", answer, page_size, expanded=expanded)
 
 
 NODE_V1 = Family(
@@ -319,10 +224,7 @@ NODE_V1 = Family(
                 ("/children", included_message_children, MessageChildrenResponse, None),
             )
         ),
-        Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
-        Operation("/outputs/{transactionId}/{outputIndex}", output_of_transaction, OutputResponse, (404,)),
-        Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
-        Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
+        *OUTPUTS_V1,
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation(
             "/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,), is_extension=True
@@ -331,4 +233,5 @@ NODE_V1 = Family(
         *HISTORY_V1,
     ),
     wrap=lambda value: {"data": value},
+    empty_is_none=True,
 )

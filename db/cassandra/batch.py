@@ -33,9 +33,17 @@ class CassandraBatch:
         self._session, self._keyspace, self._retry_s = session, keyspace, retry_s
 
     def upsert(
-        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+        self,
+        table: Table,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Value]],
+        *,
+        timed: bool = False,
+        expiring: bool = False,
     ) -> int:
-        """Writes the given columns and returns the number of rows once all are acknowledged."""
+        """Writes the given columns and returns the number of rows once all are acknowledged. Rows that have expired are
+        not sent.
+        """
         statement = self._session.prepare(upsert_cql(table, self._keyspace, columns, is_timed=timed))
         kinds = [table.column(name) for name in columns]
         ids = [index for index, column in enumerate(kinds) if column.type is Type.HEX]
@@ -46,6 +54,10 @@ class CassandraBatch:
         with _InFlight(self._session, self._retry_s) as flight:
             for row in rows:
                 values: list[Any] = list(row)
+                if expiring:
+                    ending = [values.pop() - int(time.time())]
+                    if ending[0] <= 0:
+                        continue
                 for index in ids:
                     if values[index] is not None:
                         values[index] = values[index].hex()

@@ -67,7 +67,7 @@ class Listing:
 
     def identity(self, *, newest: bool) -> str:
         """Everything that identifies the listing, including its order."""
-        span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
+        span = f" {self.window}" if self.window else ""
         return f"{self.query}{span} {'newest' if newest else 'oldest'}"
 
 

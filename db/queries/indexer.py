@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from db import schema
 from db.listing.page import Page
 from db.queries.lookups import By, list_created
 from db.queries.unspent import list_all_unspent, list_unspent
 from db.roles import ADDRESS, TAG
 from db.store import Condition, Store, Test, Where
-from db.times import FOREVER, Window, find_window
+from db.times import Window
 
 ORDER = (
     ADDRESS,
@@ -86,22 +85,6 @@ async def list_outputs(
         store, lookup, as_of=as_of, kinds=query.kinds, spent=spent is Spent.ONLY, where=where, window=window,
         newest=newest, page_size=page_size, cursor=cursor,
     )  # fmt: skip
-
-
-async def find_span(store: Store, network: str, after_s: int | None, before_s: int | None) -> Window | None:
-    """after_s < t < before_s in whole seconds since 1970; None if both are None.
-
-    The genesis has no milestone timestamp. It precedes every time, so it is included unless there is a lower bound.
-    """
-    if after_s is None and before_s is None:
-        return None
-    start_ms = 0 if after_s is None else 1_000 * (after_s + 1)
-    end_ms = FOREVER if before_s is None else 1_000 * before_s
-    found = await find_window(store, network, start_ms, end_ms)
-    if after_s is None and end_ms > 0:
-        genesis = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
-        found = found.from_genesis(genesis[0]["ledger_index"])
-    return found
 
 
 def _rank(condition: KeyCondition) -> tuple[int, int]:

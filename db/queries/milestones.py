@@ -118,6 +118,7 @@ async def list_milestone_messages(
     milestone_index: int,
     *,
     with_kinds: bool = False,
+    with_inclusion: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -133,7 +134,7 @@ async def list_milestone_messages(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        columns=("payload_kind",) if with_kinds else (),
+        columns=(*(("payload_kind",) if with_kinds else ()), *(("inclusion_state",) if with_inclusion else ())),
         start=start,
     )
 

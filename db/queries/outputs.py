@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from db import schema
 from db.listing.page import Page, list_lookup
-from db.queries.lookups import By, is_spent
+from db.queries.lookups import By, is_spent, roles_under
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
-from db.roles import ADDRESS, LEGACY
+from db.roles import ADDRESS, KINDS
 from db.store import Condition, NotFound, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
-OUTPUT_KINDS = (LEGACY,)
-"""Kinds that an address listing merges."""
+OWNERS = (ADDRESS, "state_controller")
+"""The variants of owners. A listing by owner merges them: an alias has no other owner than its state controller."""
 
 SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_"))
 
@@ -65,6 +65,7 @@ async def list_outputs_by_address(
     store: Store,
     address: str,
     *,
+    kinds: Sequence[str] = KINDS,
     output_type: int | None = None,
     include_spent: bool = True,
     included: bool = True,
@@ -75,8 +76,8 @@ async def list_outputs_by_address(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """A page of the outputs that an address owns or owned, each once: output_id, milestone_index, output_type,
-    `included`.
+    """A page of the outputs of these kinds that an address owns or owned, each once: output_id, milestone_index,
+    output_type, `included`. The owner of an output with an expiration is the one that it names.
 
     With `included` False the page also contains outputs that no included transaction created, one attachment each. With
     a filter a page may be short or empty and still have a cursor, because work is bounded.
@@ -89,6 +90,7 @@ async def list_outputs_by_address(
         return await _list_unspent(
             store,
             address,
+            kinds=kinds,
             output_type=output_type,
             window=window,
             as_of=as_of,
@@ -112,7 +114,11 @@ async def list_outputs_by_address(
     return await list_lookup(
         store,
         ADDRESSES,
-        [(address, kind, "address", of) for kind in OUTPUT_KINDS for of in ((True,) if included else (True, False))],
+        [
+            (address, role.output_kind, role.variant, of)
+            for role, _ in roles_under(_owned_by(address), kinds)
+            for of in ((True,) if included else (True, False))
+        ],
         newest=newest,
         page_size=page_size,
         cursor=cursor,
@@ -128,6 +134,7 @@ async def _list_unspent(
     store: Store,
     address: str,
     *,
+    kinds: Sequence[str],
     output_type: int | None,
     window: Window | None,
     as_of: int,
@@ -138,9 +145,9 @@ async def _list_unspent(
     """Like `list_outputs_by_address` for outputs that are unspent at a ledger index, which need not read the others."""
     page = await list_unspent(
         store,
-        [By(ADDRESS, address)],
+        _owned_by(address),
         as_of=as_of,
-        kinds=OUTPUT_KINDS,
+        kinds=kinds,
         where=[] if output_type is None else [(Condition("output_type", "=", output_type),)],
         window=window,
         newest=newest,
@@ -148,6 +155,10 @@ async def _list_unspent(
         cursor=cursor,
     )
     return Page([row | {"included": True} for row in page.rows], page.cursor, page.as_of)
+
+
+def _owned_by(address: str) -> list[By]:
+    return [By(variant, address) for variant in OWNERS]
 
 
 async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | None, *, include_spent: bool) -> bool:

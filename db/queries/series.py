@@ -21,19 +21,14 @@ from db.measures.measure import Kind
 from db.partitions import ms_range_id
 from db.queries.analytics import find_day, list_address, list_between, list_days, list_in_ranges, list_milestones
 from db.queries.ledger import find_balances
+from db.queries.spans import LAST_S, NEWEST, Edge, between
 from db.store import Bound, Row, Store
 from db.sync import complete
-from db.times import FOREVER, Window, find_window
+from db.times import Window
 from db.utc_days import DAY_S, EPOCH, HOUR_S
-
-LAST_S = 253_402_300_799
-"""The end of the year 9999, the latest date."""
 
 EXAMINED = 20_000
 """The most milestones that a page reads to compute hours and days; a day with one every five seconds has fewer."""
-
-NEWEST = schema.PENDING_RANGE
-"""Greater than any milestone."""
 
 OF_MILESTONES = tuple(column.name for column in schema.MEASURE_COLUMNS)
 
@@ -53,15 +48,6 @@ OF_HOURS = ("milestone_count", *(name for name in OF_MILESTONES if name not in _
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """One end of a span: a milestone, or seconds since 1970 (for a day its first and last second)."""
-
-    first_s: int = 0
-    last_s: int = LAST_S
-    milestone: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Rows in the series' order.
 
@@ -78,31 +64,18 @@ class Batch:
     is_last: bool = False
 
 
-async def find_milestones(store: Store, network: str, start: Edge, end: Edge) -> Window:
-    """The milestones between two edges, inclusive."""
-    start_ms = 0 if start.milestone is not None else 1000 * start.first_s
-    end_ms = FOREVER if end.milestone is not None else 1000 * (end.last_s + 1)
-    window = await find_window(store, network, start_ms, end_ms)
-    return replace(window, milestones=intersect(window.milestones, _between(start, end)))
-
-
 async def find_seconds(store: Store, network: str, start: Edge, end: Edge) -> tuple[int, int]:
     """The first and the last second between two edges. For a milestone, its timestamp if it is complete."""
     if start.milestone is None and end.milestone is None:
         return start.first_s, end.last_s
-    held = intersect(await complete(store, network), _between(start, end))
+    last = NEWEST if end.milestone is None else end.milestone
+    held = intersect(await complete(store, network), between(start.milestone or 0, last))
     if not held:
         return LAST_S, 0
     chunk_size = await get_chunk_size(store)
     keys = [(ms_range_id(index, chunk_size), index) for index in (held[0][0], held[-1][1])]
-    first, last = (row["ms_timestamp"] // 1000 if row else 0 for row in await store.get_many(schema.sync, keys))
-    return start.first_s if start.milestone is None else first, end.last_s if end.milestone is None else last
-
-
-def _between(start: Edge, end: Edge) -> Intervals:
-    first = start.milestone or 0
-    last = NEWEST if end.milestone is None else end.milestone
-    return [(first, last)] if first <= last else []
+    first_s, last_s = (row["ms_timestamp"] // 1000 if row else 0 for row in await store.get_many(schema.sync, keys))
+    return start.first_s if start.milestone is None else first_s, end.last_s if end.milestone is None else last_s
 
 
 async def list_by_milestone(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from db import schema
 from db.listing.page import Page, list_lookup
 from db.store import Bound, NotFound, Row, Store
+from db.times import Window
 
 HISTORIES = schema.LOOKUPS[2]
 
@@ -63,7 +64,14 @@ async def list_history(
 
 
 async def list_by_address(
-    store: Store, address: str, *, included: Sequence[bool], newest: bool, page_size: int, cursor: str | None
+    store: Store,
+    address: str,
+    *,
+    included: Sequence[bool],
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
 ) -> Page:
     """A page of `transactions_by_address`: attachments that pay an address or that it signed. `included`: included
     ones, others, or both (None). A page may be short or empty and still have a cursor, because work is bounded.
@@ -81,6 +89,7 @@ async def list_by_address(
         cursor=cursor,
         keep=keep,
         query="transactions",
+        window=window,
         columns=("direction",),
     )
 

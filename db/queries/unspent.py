@@ -91,7 +91,9 @@ async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_o
     """The state of a chain object at a ledger index, as in `list_states`; None if it did not exist, or was destroyed by
     then.
     """
-    page = await list_states(store, output_kind, chain_id, as_of=as_of, newest=True, page_size=1, cursor=None)
+    page = await list_states(
+        store, output_kind, chain_id, columns=("ms_timestamp",), as_of=as_of, newest=True, page_size=1, cursor=None
+    )
     if not page.rows:
         return None
     output = await store.get(schema.outputs, (page.rows[0]["output_id"],))

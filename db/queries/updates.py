@@ -11,6 +11,7 @@ from db.listing.streams import ChainedStream, Source, Stream, lookup_source, mer
 from db.queries.balances import OWNERS
 from db.roles import LOOKUP_OF_TABLE, listing_key, roles_of
 from db.store import Bound, Row, Store
+from db.times import Window
 
 UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
 
@@ -25,6 +26,7 @@ async def list_updates_by_address(
     address: str,
     applied: range,
     *,
+    window: Window | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -42,7 +44,7 @@ async def list_updates_by_address(
         parts = [first(store, start, newest), later(store, start, newest)]
         return ChainedStream(parts[::-1] if newest else parts)
 
-    listing = Listing(table, [source], f"updates {address}", as_of=applied.stop - 1)
+    listing = Listing(table, [source], f"updates {address}", window=window, as_of=applied.stop - 1)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 
 

@@ -186,7 +186,7 @@ pending = Table(
     "pending",
     "Lookup rows of pending messages",
     columns(
-        ("lookup", Type.TEXT, "the final table: parents, tags or outputs_by_address"),
+        ("lookup", Type.TEXT, "the final table: parents, tags, transactions, or a lookup table of outputs"),
         ("key", Type.TEXT, "that lookup's key columns as text, joined by ':'"),
         ("ms_range_id", Type.INT, "2147483647"),
         ("bucket", Type.INT, "est_milestone_index // 10"),

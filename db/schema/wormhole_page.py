@@ -39,6 +39,10 @@ NOTES = {
     "NFTTransferPayload:TargetAdress": "misspelled for a month",
     "NFTTransferPayload:TokenId": "decimal; originally bytes with the limbs reversed",
     "TokenTransferDetails:NotionalUSD": "decimal; originally a float; here amount × price, to 8 digits",
+    "ChainDetails:ReceiverAddress": "computed from the payload if no cell was written",
+    "ChainDetails:ResultingTokenAddress": "the same: the token at home, a wrapped token on Solana, else null",
+    "ChainDetails:ResultingTokenSymbol": "the same, if the token's symbol is known",
+    "ChainDetails:ResultingTokenName": "the same, on the home chain and on EVM chains",
     "TokenTransferDetails:TargetSymbol": "in one plan only, never written",
     "TokenTransferDetails:TargetName": "in one plan only, never written",
 }

@@ -11,6 +11,9 @@ from db.schema.event_columns import PAYLOAD_COLUMNS, PUBLICATION_COLUMNS, Family
 LAYOUT = 8
 """The migration that creates all of these tables."""
 
+TOKEN_LIST_LAYOUT = 11
+"""The migration that adds what token lists contain."""
+
 SEQUENCE_RANGE_DIGITS = 16
 """Digits of a sequence_key that a partition of `vaas` shares: a partition has 10 000 sequences."""
 
@@ -126,8 +129,13 @@ vaa_lookups = Table(
     "vaa_lookups",
     "Messages by lookup key, newest first",
     columns(
-        ("kind", Type.TEXT, "recent, chain, emitter, transaction, sender, recipient or token"),
-        ("key", Type.TEXT, "'' for kind recent, else the chain, chain/address, transaction id, address or token_key"),
+        ("kind", Type.TEXT, "recent, chain, emitter, transaction, sender, recipient, token or value"),
+        (
+            "key",
+            Type.TEXT,
+            "'' for kind recent, else the chain, chain/address, transaction id, address or token_key; for value a hash "
+            "of column and value",
+        ),
         DAY_RANGE,
         ("partition_id", Type.INT, "first day of the partition; 0 for the first of a range"),
         DAY,
@@ -203,13 +211,16 @@ guardian_sets = Table(
 
 tokens = Table(
     "tokens",
-    "Token metadata on the home chain, from the first verified AssetMeta about it",
+    "Token metadata on the home chain, from the first verified AssetMeta about it, else from the token list",
     columns(
         TOKEN_KEY,
         ("decimals", Type.SMALLINT, "the token's own decimals; amounts in messages have at most 8"),
         ("symbol", Type.TEXT, "ticker"),
         ("name", Type.TEXT, "name"),
-        ("digest", Type.HEX, "the message that contained it"),
+        ("digest", Type.HEX, "the message that contained it; null: only the token list has it"),
+    )
+    + columns(
+        ("coin_gecko_id", Type.TEXT, "CoinGecko's id in the token list; null: unknown"), layout=TOKEN_LIST_LAYOUT
     ),
     partition=("token_key",),
     layout=LAYOUT,

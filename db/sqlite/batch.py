@@ -34,13 +34,21 @@ class SqliteBatch:
         self._clock = clock
 
     def upsert(
-        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+        self,
+        table: Table,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Value]],
+        *,
+        timed: bool = False,
+        expiring: bool = False,
     ) -> int:
         """Writes the given columns and returns the number of rows. Rows sorted by key load fastest."""
         if timed:
             # What is written later comes later.
             rows = (row[:-1] for row in rows)
-        expires_at = None if table.ttl_s is None else int(self._clock()) + table.ttl_s
+        if table.ttl_s is not None and not expiring:
+            expires_at = int(self._clock()) + table.ttl_s
+            rows = ((*row, expires_at) for row in rows)
         passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
 
         def statements() -> Iterator[tuple[Value, ...]]:
@@ -50,8 +58,8 @@ class SqliteBatch:
                 yield tuple(chain.from_iterable(some))
             rest.extend(some)
 
-        self.connection.executemany(upsert_sql(table, columns, expires_at, ROWS_AT_ONCE), statements())
-        self.connection.executemany(upsert_sql(table, columns, expires_at), rest)
+        self.connection.executemany(upsert_sql(table, columns, ROWS_AT_ONCE), statements())
+        self.connection.executemany(upsert_sql(table, columns), rest)
         number += len(rest)
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number

@@ -186,15 +186,16 @@ def size_sql(table: Table) -> str:
     return f"SELECT count(*), ifnull(sum({total}), 0) FROM {table.name}"
 
 
-def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None, rows: int = 1) -> str:
-    """INSERT of several rows that writes only the given columns. Raises KeyError for an unknown or missing key
+def upsert_sql(table: Table, columns: Sequence[str], rows: int = 1) -> str:
+    """INSERT of several rows that writes only the given columns. After its values, each row of a table with a TTL binds
+    the time at which it expires. Raises KeyError for an unknown or missing key
     column.
     """
     check_written(table, columns)
     names, values = list(columns), ["?"] * len(columns)
-    if expires_at is not None:
+    if table.ttl_s is not None:
         names.append(EXPIRES_AT)
-        values.append(str(expires_at))
+        values.append("?")
     rest = [f"{name} = excluded.{name}" for name in names if name not in table.key]
     action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
     row = f"({', '.join(values)})"

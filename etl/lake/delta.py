@@ -31,7 +31,7 @@ from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
-from etl.lake.wormhole_tables import PRICES_DDL, VAAS_DDL
+from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
 from etl.sources.plan import UNKNOWN_MILESTONE
 from ledger.eras import STARDUST
 
@@ -100,6 +100,7 @@ TABLES: dict[str, Layout] = {
     "key_ranges": Layout(KEY_RANGES_DDL),
     "vaas": Layout(VAAS_DDL, ("emitter_chain",), ("emitter_chain",)),
     "prices": Layout(PRICES_DDL),
+    "token_list": Layout(LISTED_DDL),
 }
 """How each table is stored."""
 
@@ -251,9 +252,9 @@ class Lake:
         rows = ranged.select(*names_of(MESSAGE_DDL))
         self.replace("messages", in_lake_order(rows, "milestone_index", "white_flag_index"), intervals)
 
-    def add_pending(self, rows: DataFrame) -> None:
-        """Adds pending messages. Existing ones do not change."""
-        known = self.read("pending")
+    def add_pending(self, rows: DataFrame, oldest_s: int) -> None:
+        """Adds pending messages. Existing ones do not change; those received before `oldest_s` are removed."""
+        known = self.read("pending").where(F.col("timestamp") > F.timestamp_seconds(F.lit(oldest_s)))
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")))
 
     def genesis(self) -> DataFrame:

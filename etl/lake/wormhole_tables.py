@@ -1,6 +1,6 @@
-"""Schemas of the lake's tables of a Wormhole network: cells of the event tables, and prices.
+"""Schemas of the lake's tables of a Wormhole network: cells of the event tables, prices, and token lists.
 
-A cell is a fact that never changes. All tables are computed from the set of cells.
+A cell is a fact that never changes. All tables are computed from the set of cells, prices and tokens.
 """
 
 import pyarrow as pa
@@ -33,3 +33,18 @@ only for signed VAAs. `day` is the day for which it may count, names_set the gua
 """
 
 PRICES_DDL = "token_key STRING, day INT, price_usd STRING"
+
+TOKEN_LIST = pa.schema(
+    {
+        "token_key": pa.string(),
+        "decimals": pa.int16(),
+        "symbol": pa.string(),
+        "name": pa.string(),
+        "coin_gecko_id": pa.string(),
+        "symbol_key": pa.string(),
+    }
+)
+LISTED_DDL = """
+token_key STRING, decimals SMALLINT, symbol STRING, name STRING, coin_gecko_id STRING, symbol_key STRING
+"""
+"""A row per token of the loaded token lists. A later list replaces the tokens that it names."""

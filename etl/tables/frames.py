@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from db import schema
 from db.model import Lookup, Table
 from db.roles import KIND_OF_TYPE
+from db.schema.dialects import EXPIRES_AT as EXPIRES_AT
 from db.schema.dialects import spark_type
 from db.schema.protocols import LOOKUPS
 from etl.engine.columns import bytes_at
@@ -82,12 +83,14 @@ class TableFrame:
         frame: `columns` in this order, and FACT if `has_fact`.
         columns: the written columns.
         has_fact: whether the frame has the column FACT.
+        has_expiry: whether the frame has the column EXPIRES_AT, as for tables whose rows expire.
     """
 
     table: Table
     frame: DataFrame
     columns: Sequence[str]
     has_fact: bool = False
+    has_expiry: bool = False
 
     @property
     def ddl(self) -> str:
@@ -113,7 +116,13 @@ FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame | ReadyRows]
 
 
 def conform(
-    frame: DataFrame, table: Table, *, only: Collection[str] = (), without: Collection[str] = (), has_fact: bool = False
+    frame: DataFrame,
+    table: Table,
+    *,
+    only: Collection[str] = (),
+    without: Collection[str] = (),
+    has_fact: bool = False,
+    has_expiry: bool = False,
 ) -> TableFrame:
     """Selects the table's columns in its order and with its types.
 
@@ -123,6 +132,7 @@ def conform(
         only: columns that the frame has beside the table's key. Default: all of the table.
         without: columns that the frame does not have.
         has_fact: whether the frame has the column FACT.
+        has_expiry: whether the frame has the column EXPIRES_AT.
     """
     present = {*table.key, *only} if only else set(table.names).difference(without)
     columns = [each for each in table.columns if each.name in present]
@@ -130,7 +140,9 @@ def conform(
     selected = [f"CAST(`{each.name}` AS {spark_type(each.type)}) AS `{each.name}`" for each in columns]
     if has_fact:
         selected.append(FACT)
-    return TableFrame(table, frame.selectExpr(*selected), [each.name for each in columns], has_fact)
+    if has_expiry:
+        selected.append(EXPIRES_AT)
+    return TableFrame(table, frame.selectExpr(*selected), [each.name for each in columns], has_fact, has_expiry)
 
 
 def tagged(lake: DataFrame) -> DataFrame:

@@ -4,6 +4,7 @@ A milestone that the lake has as a whole is not decoded again unless `force` is 
 messages are one more copy beside those of the files. The table `milestones` is committed last.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from itertools import islice
@@ -13,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
+from db.schema import PENDING_TTL_S
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
@@ -41,6 +44,11 @@ from ledger.stardust.named import named
 
 GENESIS_ROWS = 50_000
 """Genesis outputs per write."""
+
+
+def now_s() -> int:
+    """The time at which a run receives pending messages, in seconds since 1970."""
+    return int(time.time())
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,9 @@ class Ingest:
         if todo:
             decoding.write_milestones(todo, in_lake)
         if plan.pending.num_rows:
-            self.lake.add_pending(decoding.pending())
+            received_at = now_s()
+            received = decoding.pending().withColumn("timestamp", F.timestamp_seconds(F.lit(received_at)))
+            self.lake.add_pending(received, received_at - PENDING_TTL_S)
         if results.rejected.value or plan.broken or self.lake.has("rejects"):
             self._replace_rejects(plan, todo, decoding.rejects())
         run, skipped = add(wanted, reopened), size(held) - size(wanted)

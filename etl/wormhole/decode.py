@@ -240,6 +240,7 @@ def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]])
         key,
         None if meta is None else (meta["decimals"], meta["symbol"], meta["name"]),
         sorted([(each["day"], each["price_usd"]) for each in of_token]),
+        None if meta is None else meta["coin_gecko_id"],
     )
 
 

@@ -76,6 +76,29 @@ def first_metas(metas: DataFrame) -> DataFrame:
     return metas.groupBy("token_key").agg(F.min(meta).alias("meta"))
 
 
+def described(metas: DataFrame, listed: DataFrame) -> DataFrame:
+    """(token_key, meta) from `first_metas` and etl.lake.wormhole_tables.TOKEN_LIST. What a message says about a token
+    precedes the list, except that the list completes an empty symbol or name. `digest` is null if no message describes
+    the token.
+    """
+    names = ("decimals", "symbol", "name", "coin_gecko_id", "symbol_key")
+    own = F.col("meta")
+    beside = listed.select("token_key", F.struct(*names).alias("listed"))
+    has_symbol = own.isNotNull() & (own["symbol"] != "")
+    name = F.when(own.isNotNull() & (own["name"] != ""), own["name"])
+    meta = F.struct(
+        own["digest"].alias("digest"),
+        F.coalesce(own["decimals"], F.col("listed.decimals")).alias("decimals"),
+        *(
+            F.when(has_symbol, own[each]).otherwise(F.coalesce(F.col(f"listed.{each}"), own[each])).alias(each)
+            for each in ("symbol", "symbol_key")
+        ),
+        F.coalesce(name, F.col("listed.name"), own["name"]).alias("name"),
+        F.col("listed.coin_gecko_id").alias("coin_gecko_id"),
+    )
+    return metas.join(beside, "token_key", "full").select("token_key", meta.alias("meta"))
+
+
 def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataFrame:
     """(token_key, day) of transfers → the same without duplicates, with meta and price_usd (null if unknown). The price
     is the last one up to that day, or the first one if all prices are later; that of the token, else that of its

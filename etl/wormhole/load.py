@@ -54,6 +54,16 @@ class Touched:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What a load reads beside messages: `priced` are rows of the price file, `listed` those of the token list; None
+    without such a file.
+    """
+
+    priced: DataFrame | None = None
+    listed: DataFrame | None = None
+
+
+@dataclass(frozen=True)
 class VaaLoad:
     """One run on one store."""
 
@@ -67,23 +77,26 @@ class VaaLoad:
             raise StoreMismatch("expected the store of a Wormhole network for VAAs")
         return network
 
-    def add_to_lake(self, files: Sequence[Path], priced: DataFrame | None) -> DataFrame:
-        """Adds the files' cells and the prices to the lake. Returns the files' cells."""
+    def add_to_lake(self, files: Sequence[Path], beside: Beside) -> DataFrame:
+        """Adds the files' cells, the prices and the token list to the lake. Returns the files' cells."""
         cells = self._decode(files)
-        if priced is not None:
-            self._keep_prices(priced)
+        if beside.priced is not None:
+            self._replace("prices", beside.priced, "token_key", "day")
+        if beside.listed is not None:
+            self._replace("token_list", beside.listed, "token_key")
         return cells
 
-    def fill_tables(self, cells: DataFrame, priced: DataFrame | None) -> None:
-        """Writes the rows that follow from those cells and prices, once the lake has them."""
-        touched = self._touched(cells, priced)
+    def fill_tables(self, cells: DataFrame, beside: Beside) -> None:
+        """Writes the rows that follow from those cells, prices and tokens, once the lake has them."""
+        touched, priced = self._touched(cells, beside), beside.priced
         self._write(touched, priced, publish=not self._kept_sets())
 
     def refill_tables(self) -> None:
         """Replaces all rows of the store by those of the lake."""
         lake = self.publication.lake
         ids = lake.read("vaas").select(*ID).distinct()
-        self._write(self._assembled(ids), lake.read("prices"), publish=True, is_rebuild=True)
+        touched = self._assembled(ids, lake.read("token_list"))
+        self._write(touched, lake.read("prices"), publish=True, is_rebuild=True)
 
     def _decode(self, files: Sequence[Path]) -> DataFrame:
         """The cells of the files, after they were written to the lake."""
@@ -116,33 +129,38 @@ class VaaLoad:
                 compare_added(folder, earlier, self._files())
         return cells
 
-    def _keep_prices(self, priced: DataFrame) -> None:
+    def _replace(self, table: str, rows: DataFrame, *key: str) -> None:
+        """Replaces the rows of a table of the lake that have the key of one of `rows`, and adds the others."""
         lake = self.publication.lake
-        kept = lake.read("prices").join(priced, ["token_key", "day"], "left_anti")
-        lake.replace("prices", self._staged("prices", kept.unionByName(priced))[1])
+        kept = lake.read(table).join(rows, [*key], "left_anti")
+        lake.replace(table, self._staged(table, kept.unionByName(rows))[1])
 
-    def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
+    def _touched(self, cells: DataFrame, beside: Beside) -> Touched:
         lake = self.publication.lake.read("vaas")
         changed = cells
         if changed_sets := self._changed_sets():
             changed = cells.unionByName(lake.where(F.col("guardian_set_index").isin(changed_sets)))
         tokens = changed.where("payload_kind = 'asset_meta'").select("token_key")
-        if priced is not None:
-            tokens = tokens.unionByName(priced.select("token_key")).unionByName(self._called(priced))
+        if beside.priced is not None:
+            tokens = tokens.unionByName(beside.priced.select("token_key")).unionByName(self._called(beside.priced))
+        if beside.listed is not None:
+            tokens = tokens.unionByName(beside.listed.select("token_key"))
         waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(tokens.distinct(), "token_key", "semi")
-        return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct())
+        return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct(), beside.listed)
 
     def _called(self, priced: DataFrame) -> DataFrame:
         """Tokens whose symbols have prices in the price file."""
         symbols = priced.select(F.col("token_key").alias("symbol_key")).where("symbol_key LIKE 'symbol/%'").distinct()
         if symbols.isEmpty():
             return symbols.select(F.col("symbol_key").alias("token_key"))
-        about = self.publication.lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
-        metas = decode.to_metas(about, self.network, self._history)
-        return metas.join(symbols, "symbol_key", "semi").select("token_key")
+        lake = self.publication.lake
+        about = lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
+        metas = decode.to_metas(about, self.network, self._history).select("token_key", "symbol_key")
+        named = metas.unionByName(lake.read("token_list").select("token_key", "symbol_key"))
+        return named.join(symbols, "symbol_key", "semi").select("token_key")
 
-    def _assembled(self, ids: DataFrame) -> Touched:
-        """The rows of these messages, and of the other messages of their days."""
+    def _assembled(self, ids: DataFrame, listed: DataFrame | None) -> Touched:
+        """The rows of these messages, of the other messages of their days, and of the tokens of `listed`."""
         publication = self.publication
         lake = publication.lake.read("vaas")
         found = lake.join(ids, [*ID], "semi").agg(F.collect_set("day"), F.collect_set("body_day")).first()
@@ -159,8 +177,14 @@ class VaaLoad:
         history = self._history
         named = cells.where("token_key IS NOT NULL").select(*ID, "token_key", "day", "payload_kind")
         _, moved = self._staged("moved", named)
-        about = lake.where("payload_kind = 'asset_meta'").join(moved, "token_key", "semi").select("value")
-        _, metas = self._staged("metas", frames.first_metas(decode.to_metas(about, self.network, history)))
+        named_tokens = moved.select("token_key")
+        if listed is not None:
+            named_tokens = named_tokens.unionByName(listed.select("token_key"))
+        named_tokens = named_tokens.distinct()
+        about = lake.where("payload_kind = 'asset_meta'").join(named_tokens, "token_key", "semi").select("value")
+        attested = frames.first_metas(decode.to_metas(about, self.network, history))
+        known_tokens = publication.lake.read("token_list").join(named_tokens, "token_key", "semi")
+        _, metas = self._staged("metas", frames.described(attested, known_tokens))
         transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
         known = frames.known_tokens(transfers, metas, publication.lake.read("prices"))
         of_token = F.struct("token_key", "day", "price_usd")

@@ -4,7 +4,8 @@ Invariants:
 1. Of several cells of a column, the earliest counts, then the one with the smaller value. A cell without a time is
    later than all others.
 2. Of several signed forms of a body, the one that verifies is served, then the one with the most signatures, then the
-   one with the smallest bytes. Of several bodies, the one that verifies, then the earliest, then the smaller digest.
+   one with the smallest bytes; if none verifies, one that is assembled from single signatures (assembly.py). Of several
+   bodies, the one that verifies, then the earliest, then the smaller digest.
 3. Written facts are stored in rows without a digest, facts of a VAA in rows with its digest. So no row has to be
    deleted when more becomes known, and messages may arrive in any order.
 4. Details of a transfer are computed from its token's home metadata and its price on that day.
@@ -17,8 +18,10 @@ from dataclasses import dataclass, field
 from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
+from etl.wormhole.assembly import assemble_vaa
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
+from etl.wormhole.value_keys import body_keys, written_keys
 from etl.wormhole.values import read_value
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
@@ -31,7 +34,7 @@ from ledger.wormhole.payloads import (
     TokenTransferWithPayload,
     decode_payload,
 )
-from ledger.wormhole.vaa import Vaa, decode_vaa, digest
+from ledger.wormhole.vaa import Vaa, decode_vaa, digest, encode_vaa
 from ledger.wormhole.verify import History, Verdict, verify
 
 NO_DIGEST = b""
@@ -93,18 +96,19 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         rows.vaas.append(_place(first) | {"digest": NO_DIGEST, "row_key": name} | publication)
     verified = [each for each in bodies if each.verdict.verified]
     served = min(bodies, key=_precedence) if bodies else None
-    named = _named(cells)
+    named, values = _named(cells), written_keys(cells)
     for body in bodies:
         head = _place(first) | {"digest": body.digest, "row_key": name}
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
-        columns = payload_columns(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
+        columns = payload_columns(network, body.payload)
+        rows.vaa_lookups += _lookups(head, body, named, values | body_keys(columns), is_served=is_served)
+        columns |= details(body.payload, token, body.vaa.timestamp, day_of(body))
         if columns:
             rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | columns)
-        rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
         if is_served and body.verdict.verified:
             rows.counted = _counted(first, body, columns | _details_written(written))
-    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named)
+    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named, values)
     payload = {each: written[each] for each in written if each not in _PUBLISHED}
     if payload:
         rows.vaa_payloads.append({"row_key": name, "digest": NO_DIGEST} | payload)
@@ -147,7 +151,7 @@ def _named(cells: Iterable[Cell]) -> set[tuple[str, str]]:
 _LOOKED_UP = frozenset({"initiating_tx_id", "chain_sender_address", "chain_receiver_address"})
 
 
-def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body]:
+def _bodies(network: str, cells: Sequence[Cell], history: History) -> list[_Body]:
     by_digest: dict[bytes, list[Cell]] = defaultdict(list)
     forms: dict[bytes, Vaa] = {}
     for cell in cells:
@@ -157,6 +161,10 @@ def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body
     bodies = []
     for signed, held in sorted(by_digest.items()):
         judged = {data: verify(forms[data], history, signed) for data in {cell.value for cell in held}}
+        made = assemble_vaa(signed, [(forms[data], judged[data]) for data in sorted(judged)], cells, history)
+        if made is not None:
+            data = encode_vaa(made)
+            forms[data], judged[data] = made, verify(made, history, signed)
         data = min(judged, key=lambda each: (not judged[each].verified, -len(judged[each].signers), each))
         times = [cell.time_ms for cell in held if cell.time_ms is not None]
         both = [(forms[each], verdict) for each, verdict in sorted(judged.items())]
@@ -213,11 +221,13 @@ def day_of(body: _Body) -> int:
     return seconds // DAY_S
 
 
-def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_served: bool) -> list[Row]:
+def _lookups(
+    head: Row, body: _Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
+) -> list[Row]:
     payload, vaa = body.payload, body.vaa
     chain, emitter = head["emitter_chain"], head["emitter_address"]
     moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
-    keys: set[tuple[str, str]] = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}")}
+    keys = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}"), *(("value", each) for each in values)}
     if chain != PYTHNET:
         keys.add(("recent", ""))
     if moved is not None:
@@ -251,8 +261,8 @@ def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_ser
 _LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
 
 
-def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
-    """Lookups by written facts (transactions), with or without a VAA. Their time is unknown, so they have day 0."""
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> list[Row]:
+    """Lookups by written facts, with or without a VAA. Their time is unknown, so they have day 0."""
     row = {name: head[name] for name in _LISTED} | {
         "digest": NO_DIGEST,
         "day": 0,
@@ -260,8 +270,9 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
         "verified": False,
         "canonical": False,
     }
-    keys = {transaction_key(text) for column, text in named if column == "initiating_tx_id"}
-    return [{"kind": "transaction", "key": key} | row for key in sorted(keys)]
+    keys = {("transaction", transaction_key(text)) for column, text in named if column == "initiating_tx_id"}
+    keys |= {("value", each) for each in values}
+    return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:

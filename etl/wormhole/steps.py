@@ -1,4 +1,4 @@
-"""The steps of the Wormhole pipeline: files of VAAs and prices → lake → tables.
+"""The steps of the Wormhole pipeline: files of VAAs, prices and tokens → lake → tables.
 
 Each function takes a WormholeRun and returns the WormholeRun for the next step.
 """
@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 
 from etl.engine.arrow_frames import arrow_frame
 from etl.lake.summary import reject_lines
-from etl.wormhole.load import VaaLoad
+from etl.wormhole.load import Beside, VaaLoad
 from etl.wormhole.prices import read_prices
+from etl.wormhole.token_list import read_token_list
 from etl.writers.publish import Publication
 
 
@@ -23,14 +24,16 @@ class WormholeRun:
         publication: the store, the lake and the session of the run.
         files: files of VAAs, or of cells of the event tables.
         prices: CSV file of token prices.
-        priced: rows of the price file. Set by `read_price_file`.
+        tokens: CSV file with a list of tokens.
+        beside: rows of the price file and of the token list. Set by `read_beside`.
         cells: cells of the files. Set by `decode`.
     """
 
     publication: Publication
     files: list[Path] = field(default_factory=list)
     prices: Path | None = None
-    priced: DataFrame | None = None
+    tokens: Path | None = None
+    beside: Beside = field(default_factory=Beside)
     cells: DataFrame | None = None
 
     @property
@@ -39,24 +42,25 @@ class WormholeRun:
         return VaaLoad(self.publication)
 
 
-def read_price_file(run: WormholeRun) -> WormholeRun:
-    """Reads the price file. Raises ValueError for an invalid one before anything is written."""
-    if run.prices is None:
-        return run
-    return replace(run, priced=arrow_frame(run.publication.spark, read_prices(run.prices)))
+def read_beside(run: WormholeRun) -> WormholeRun:
+    """Reads the price file and the token list. Raises ValueError for an invalid one before anything is written."""
+    spark = run.publication.spark
+    priced = None if run.prices is None else arrow_frame(spark, read_prices(run.prices))
+    listed = None if run.tokens is None else arrow_frame(spark, read_token_list(run.tokens))
+    return replace(run, beside=Beside(priced, listed))
 
 
 def decode(run: WormholeRun) -> WormholeRun:
-    """Reads and verifies the files' cells and adds them, and the prices, to the lake."""
+    """Reads and verifies the files' cells and adds them, the prices and the token list to the lake."""
     with run.publication.report.timed("decode"):
-        return replace(run, cells=run.load.add_to_lake(run.files, run.priced))
+        return replace(run, cells=run.load.add_to_lake(run.files, run.beside))
 
 
 def fill_tables(run: WormholeRun) -> WormholeRun:
-    """Computes the rows of all messages and days that the cells and prices affect, and writes them."""
+    """Computes the rows of all messages and days that the cells, prices and tokens affect, and writes them."""
     assert run.cells is not None
     with run.publication.report.timed("tables"):
-        run.load.fill_tables(run.cells, run.priced)
+        run.load.fill_tables(run.cells, run.beside)
         if run.files:
             run.publication.write_file_rejects(run.files)
     return run

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from db.utc_days import format_time
 from etl.wormhole.values import plain
-from ledger.wormhole.addresses import format_address
+from ledger.wormhole.addresses import format_address, format_token
+from ledger.wormhole.chains import find_chain
 from ledger.wormhole.governance import Governance
 from ledger.wormhole.payloads import (
     AssetMeta,
@@ -22,11 +23,15 @@ from ledger.wormhole.payloads import (
     TokenTransfer,
     TokenTransferWithPayload,
 )
+from ledger.wormhole.wrapped import find_wrapped
 
 Row: TypeAlias = dict[str, Any]
 
 MAX_DECIMALS = 8
 """Maximum decimals of an amount in a message."""
+
+WRAPPED_SUFFIX = " (Wormhole)"
+"""What the names of wrapped tokens end with on EVM chains (TokenImplementation.sol of wormhole-foundation/wormhole)."""
 
 USD_STEP = Decimal("0.00000001")
 """Step to which notional values are rounded, half to even."""
@@ -34,11 +39,14 @@ USD_STEP = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The facts about a transfer's token: its home metadata (None if unknown) and its prices by ascending day."""
+    """The facts about a transfer's token: its home metadata (None if unknown), its prices by ascending day, and its
+    CoinGecko id (None if no list has it).
+    """
 
     key: str = ""
     meta: tuple[int, str, str] | None = None  # decimals, symbol, name
     prices: Sequence[tuple[int, str]] = ()
+    coin_gecko_id: str | None = None
 
     def price_on(self, day: int) -> Decimal | None:
         """The price of the last day up to `day`; the first price if all are later."""
@@ -71,8 +79,8 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def payload_columns(payload: Payload) -> Row:
-    """The column families that the bytes of the payload determine."""
+def payload_columns(network: str, payload: Payload) -> Row:
+    """The column families that the bytes of the payload determine. `network` selects the contracts."""
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         columns: Row = {
             "transfer_payload_id": payload.ID,
@@ -81,6 +89,8 @@ def payload_columns(payload: Payload) -> Row:
             "transfer_origin_chain": payload.token_chain,
             "transfer_target_address": payload.to_address,
             "transfer_target_chain": payload.to_chain,
+            "chain_receiver_address": format_address(payload.to_chain, payload.to_address),
+            "chain_resulting_token_address": _resulting_address(network, payload),
         }
         if isinstance(payload, TokenTransfer):
             return columns | {"transfer_fee": str(payload.fee)}
@@ -106,8 +116,26 @@ def payload_columns(payload: Payload) -> Row:
             "nft_uri": _storable(payload.uri),
             "nft_target_address": payload.to_address,
             "nft_target_chain": payload.to_chain,
+            "chain_receiver_address": format_address(payload.to_chain, payload.to_address),
         }
     return {}
+
+
+def _resulting_address(network: str, payload: TokenTransfer | TokenTransferWithPayload) -> str | None:
+    """The token that the receiver gets: the token itself on its home chain, elsewhere a wrapped one. None if the
+    address of the wrapped token does not follow from the message.
+    """
+    if payload.to_chain == payload.token_chain:
+        return format_token(payload.token_chain, payload.token_address)
+    wrapped = find_wrapped(network, payload.to_chain, payload.token_chain, payload.token_address)
+    return None if wrapped is None else format_token(payload.to_chain, wrapped)
+
+
+def _resulting_name(payload: TokenTransfer | TokenTransferWithPayload, name: str) -> str | None:
+    """The name of that token: its own at home, with the bridge's suffix on EVM chains; None on other chains."""
+    if payload.to_chain == payload.token_chain:
+        return name
+    return f"{name}{WRAPPED_SUFFIX}" if find_chain(payload.to_chain).form == "evm" and name else None
 
 
 def _storable(text: str) -> str:
@@ -135,6 +163,12 @@ def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
             "details_origin_symbol": symbol,
             "details_origin_name": name,
         }
+        columns |= {
+            "chain_resulting_token_symbol": symbol,
+            "chain_resulting_token_name": _resulting_name(payload, name),
+        }
+        if token.coin_gecko_id is not None:
+            columns["details_coin_gecko_coin_id"] = token.coin_gecko_id
         price = token.price_on(day)
         if price is not None:
             notional = (amount * price).quantize(USD_STEP, ROUND_HALF_EVEN)

@@ -14,7 +14,7 @@ from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.session import Session
 from etl.expectations.comparison import Observed, observe
-from etl.tables.frames import EarlierFrames, FrameMaker, TableFrame
+from etl.tables.frames import EXPIRES_AT, EarlierFrames, FrameMaker, TableFrame
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame, arrow_schema, part, together
 from etl.tables.run_frames import FrameSource, Source
@@ -30,12 +30,14 @@ class Collected:
         table_rows: the rows, with the written columns.
         session: makes a frame of the rows.
         partitions: records the splits that the rows opened. None: they are in no partitions, or need no splits.
+        has_expiry: whether the rows end with the column EXPIRES_AT, in addition to the written columns.
     """
 
     table: Table
     table_rows: pa.Table
     session: Session
     partitions: FewPartitions | None = None
+    has_expiry: bool = False
     observed: Observed = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,13 +47,13 @@ class Collected:
     def columns(self) -> Sequence[str]:
         """The written columns."""
         names: list[str] = self.table_rows.column_names
-        return names
+        return names[:-1] if self.has_expiry else names
 
     def write(self, batch: Batch) -> int:
         """Writes the splits that the rows opened and the tails, then the rows."""
         if self.partitions is not None:
             self.partitions.record(batch, self.table)
-        return batch.upsert(self.table, self.columns, self.rows())
+        return batch.upsert(self.table, self.columns, self.rows(), expiring=self.has_expiry)
 
     def again(self) -> DataFrame:
         """Returns the rows as a frame."""
@@ -84,6 +86,9 @@ class FewRowsWriter:
 
     def prepare(self, frame: TableFrame) -> Collected:
         """Computes the rows of a frame."""
+        if frame.has_expiry:
+            rows = collected(frame.frame.select(*frame.columns, EXPIRES_AT))
+            return Collected(frame.table, rows, frame.frame.sparkSession, has_expiry=True)
         rows = collected(frame.frame.select(*frame.columns))
         return self.placed(frame.table, rows, frame.frame.sparkSession)
 

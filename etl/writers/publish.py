@@ -155,6 +155,8 @@ class Publication:
             opening = pool.submit(self.open_splits, run, known=False)
             self._write(batch, run, opening.result, pool.submit(expected), record=True)
             self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
+            if self.lake.has("pending"):
+                self._write_pending(batch, run[-1][1] + 1 if run else 1)
         self._write_ranges(run)
 
     def publish_pending(self) -> None:
@@ -163,17 +165,17 @@ class Publication:
         They replace the previous ones, because an earlier load stored them under another milestone.
         """
         newest = self.reads.newest_milestone()
-        est = 1 if newest is None else newest + 1
-        rows = self.lake.read("pending")
-        makers: list[FrameMaker] = [
-            lambda _: tables_pending.pending_messages(rows),
-            lambda _: tables_pending.pending(rows, est),
-            lambda _: tables_pending.pending_hints(rows, est),
-        ]
         with self.store.batch() as batch:
-            for table in (schema.pending_messages, schema.pending, schema.pending_hints):
-                batch.clear(table)
-            self.upsert(batch, makers)
+            self._write_pending(batch, 1 if newest is None else newest + 1)
+
+    def _write_pending(self, batch: Batch, est: int) -> None:
+        """Writes the pending messages of the lake at the position of that milestone, each until a day after it was
+        received. They are those of one day, so this process holds their rows.
+        """
+        rows = self.lake.read("pending").where("timestamp IS NOT NULL")
+        for table in (schema.pending_messages, schema.pending, schema.pending_hints):
+            batch.clear(table)
+        replace(self, writer=FewRowsWriter()).upsert(batch, tables_pending.makers(rows, est))
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
         """The additional splits that a load of the run needs. They are not recorded yet."""

@@ -32,6 +32,11 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
+def is_point(data: bytes) -> bool:
+    """Whether 32 bytes are the encoding of a point of the curve, so that they may be a public key."""
+    return _decode(data) is not None
+
+
 def _verify_by_cofactor(public_key: bytes, message: bytes, signature: bytes) -> bool:
     key, commitment = _decode(public_key), _decode(signature[:32])
     response = int.from_bytes(signature[32:], "little")

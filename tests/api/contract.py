@@ -75,9 +75,9 @@ def aliased(operation: Json, path: str, method: str, alias_method: str, number: 
 
 
 def posted(query: list[Json]) -> Json:
-    """The query parameters as a JSON object of strings. Without a mandatory parameter no body is required."""
+    """The query parameters as a JSON object of strings or integers. Only a mandatory parameter requires a body."""
     needed = [each["name"] for each in query if each["required"]]
-    properties = {each["name"]: {"type": "string"} for each in query}
+    properties = {each["name"]: {"type": ["string", "integer"]} for each in query}
     schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
     return {"required": bool(needed), "content": {"application/json": {"schema": schema}}}
 
@@ -103,8 +103,14 @@ class Request(NamedTuple):
         return " ".join([self.method, self.path, *self.query])
 
 
-TOGETHER = {"forAddress": "forChain"}
-"""Parameters that have no meaning without another one."""
+OF_CONTRACT = ("emitterChain", "emitterAddress")
+TOGETHER = {
+    "forAddress": ("forChain",),
+    "emitterAddress": OF_CONTRACT,
+    "fromSequence": OF_CONTRACT,
+    "toSequence": OF_CONTRACT,
+}
+"""Parameters that have no meaning without others."""
 
 
 def prefilled() -> list[Request]:
@@ -126,10 +132,10 @@ def with_each_option() -> list[Request]:
         optional = {
             parameter["name"]: sent(example(parameter))
             for parameter in each.operation.get("parameters", ())
-            if not parameter["required"] and example(parameter) is not None
+            if not parameter["required"] and parameter["in"] == "query" and example(parameter) is not None
         }
         for name, value in optional.items():
-            beside = {other: optional[other] for other in (TOGETHER.get(name),) if other}
+            beside = {other: optional[other] for other in TOGETHER.get(name, ()) if other in optional}
             found.append(filled_in(each, {name: value} | beside))
     return found
 

@@ -69,5 +69,6 @@ def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
                 if client.get("/health").status_code == 200:
                     return
             except httpx.TransportError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
     pytest.fail("the server never answered")

@@ -99,7 +99,6 @@ async def test_each_family_answers_its_own_and_names_the_other(
         text = f"block {block_id} belongs to the Stardust era: use core API v2"
         for part in ("", "/metadata", "/raw"):
             assert await rejection(client, f"/api/v1/messages/{block_id}{part}") == text
-        assert await rejection(client, f"/api/mixed/transactions/{block_id}") == text
 
 
 async def test_included_transactions_milestones_and_outputs_do_too(
@@ -116,12 +115,13 @@ async def test_included_transactions_milestones_and_outputs_do_too(
         ("core/v2/milestones/by-index/5", "milestone 5 "),
         (f"core/v2/milestones/{oracle.expected['milestoneIds'][4]['milestoneId']}", "milestone 5 "),
         (f"v1/milestones/{LATER + 5}", f"milestone {LATER + 5} "),
-        (f"v1/outputs/{new[2:]}0000", "output "),
     ):
         text = await rejection(client, f"/api/{path}")
         other = "node REST v1" if "v2" in path else "core API v2"
         assert text.startswith(named)
         assert text.endswith(f"era: use {other}")
+    created = (await client.get(f"/api/v1/outputs/{new}0000")).json()["data"]
+    assert created["output"] == stardust.outputs[f"{new}0000"]["output"]
     for path in (f"milestones/by-index/{LATER + 5}", f"milestones/{milestone['milestoneId']}"):
         assert (await client.get(f"/api/core/v2/{path}")).json() == milestone["payload"]
     assert (await client.get("/api/v1/milestones/5")).json()["data"]["index"] == 5

@@ -7,6 +7,7 @@ the lines add to them, in plain Python. Nothing of them comes from project code.
 
 import base64
 import json
+import struct
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from etl.wormhole.transfers import Token
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import learn
-from tests.etl.vaas import cell_line, records
+from tests.etl.vaas import cell_line, records, row_line
 
 Json = dict[str, Any]
 
@@ -60,6 +61,88 @@ share one symbol.
 SHARED_TX = "0x" + "5a" * 32
 UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
 """A message that a guardian observed, without a VAA; and its transaction."""
+
+WRITTEN = f"4:{'ab' * 32}:{8:016d}"
+
+CELLS: list[tuple[str, str, bytes, str]] = [
+    *(
+        ("MessagePublication", name, value.encode(), value)
+        for name, value in (
+            ("Version", "31"),
+            ("GuardianSetIndex", "7001"),
+            ("Timestamp", "2021-09-21 01:52:26.038 +0000 UTC"),
+            ("Nonce", "4000000001"),
+            ("Sequence", "8"),
+            ("EmitterChain", "bsc"),
+            ("EmitterAddress", WRITTEN.split(":")[1]),
+            ("ReporterHostname", "a-guardian"),
+        )
+    ),
+    ("MessagePublication", "Payload", b"\x00\xffpayload", "AP9wYXlsb2Fk"),
+    *(
+        (family, name, f"{value}".encode(), f"{value}")
+        for family, values in {
+            "TokenTransferPayload": {
+                "PayloadId": 101,
+                "Amount": 123456789012345678901234567890,
+                "OriginAddress": "a1" * 32,
+                "OriginChain": 102,
+                "TargetAddress": "a2" * 32,
+                "TargetAdress": "a2" * 32,
+                "TargetChain": 103,
+            },
+            "AssetMetaPayload": {
+                "PayloadId": 104,
+                "TokenAddress": "a3" * 32,
+                "TokenChain": 105,
+                "Decimals": 106,
+                "Symbol": "ǝԁǝԁ",
+                "Name": "A name: with colons",
+                "CoinGeckoCoinId": "a-coin",
+                "NativeAddress": "aNativeToken",
+            },
+            "NFTTransferPayload": {
+                "PayloadId": 107,
+                "OriginAddress": "a4" * 32,
+                "OriginChain": 108,
+                "Symbol": "NFT",
+                "Name": "An NFT",
+                "URI": "https://example.com/1?a=b&c=d",
+                "TargetAddress": "a5" * 32,
+                "TargetAdress": "a5" * 32,
+                "TargetChain": 109,
+            },
+            "TokenTransferDetails": {
+                "Amount": "1.50",
+                "OriginSymbol": "ORIGIN",
+                "OriginName": "The origin",
+                "OriginTokenAddress": "anOriginToken",
+                "Decimals": 110,
+                "NotionalUSDStr": "3.000000",
+                "TokenPriceUSDStr": "2.000000",
+                "TransferTimestamp": "2021-09-22 00:00:00 +0000 UTC",
+                "CoinGeckoCoinId": "another-coin",
+                "TargetSymbol": "TARGET",
+                "TargetName": "The target",
+            },
+            "ChainDetails": {
+                "SenderAddress": "anotherSender",
+                "ReceiverAddress": "aReceiver",
+                "ResultingTokenAddress": "aResultingToken",
+                "ResultingTokenSymbol": "RESULT",
+                "ResultingTokenName": "The result",
+            },
+        }.items()
+        for name, value in values.items()
+    ),
+    ("NFTTransferPayload", "TokenId", b"\x27" + bytes(24), "39"),
+    ("TokenTransferDetails", "NotionalUSD", struct.pack(">d", 3.25), "3.25"),
+    ("TokenTransferDetails", "TokenPriceUSD", struct.pack(">d", 2.125), "2.125"),
+    ("Signatures", "0x" + "5e" * 20, b"s" * 65, "73" * 65),
+    ("VAAState", "Signatures:1", b"\x01\x00" + b"t" * 65, "0100" + "74" * 65),
+    ("VAAState", "Signatures", b"\x01\x01" + b"u" * 65, "0101" + "75" * 65),
+]
+"""A cell of each column of a message without a VAA: family, column, bytes, and the value as text."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +207,7 @@ class World:
         self.lines = [each.line for each in self.observed] + [
             cell_line(key, "ChainDetails", "SenderAddress", "aNativeSender", SEEN_FIRST_S * 1000),
             cell_line(UNSIGNED, "MessagePublication", "InitiatingTxID", UNSIGNED_TX, SEEN_FIRST_S * 1000),
+            *(row_line(WRITTEN, (family, name, data, SEEN_FIRST_S * 1000)) for family, name, data, _ in CELLS),
         ]
 
     @cached_property

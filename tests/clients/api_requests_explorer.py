@@ -3,6 +3,7 @@
 tests.api.explorer computes the bodies in plain Python. Each listing fits on one page, so its cursor is null.
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.api.explorer import Explorer
@@ -23,6 +24,7 @@ def of_explorer(ledger: StardustLedger) -> ApiRequests:
     return {
         **of_addresses(explorer),
         **of_milestones(explorer),
+        **of_pending(explorer),
         "/blocks/{blockId}/children": [of_children(explorer, entry["id"]) for entry in ledger.entries[::EVERY]],
         "/blocks": [
             listing({"tag": tag}, {"tag": tag, "items": items}) for tag, items in explorer.tagged.items() if tag != "0x"
@@ -87,7 +89,39 @@ def of_milestones(explorer: Explorer) -> ApiRequests:
             ),
         ):
             requests.setdefault(path, []).append(listing(given, answer))
-    return requests
+    return requests | {"/milestones/by-date/{date}": of_days(entries)}
+
+
+def of_days(entries: list[Any]) -> list[ApiRequest]:
+    """The first and last milestone of each UTC day."""
+    days: dict[str, list[Json]] = {}
+    for each in entries:
+        shown = {key: each[key] for key in ("milestoneId", "index", "timestamp")}
+        days.setdefault(datetime.fromtimestamp(each["timestamp"], UTC).date().isoformat(), []).append(shown)
+    return [
+        ApiRequest({"date": day}, {"date": day, "firstMilestone": found[0], "lastMilestone": found[-1]})
+        for day, found in days.items()
+    ]
+
+
+def of_pending(explorer: Explorer) -> ApiRequests:
+    """No transaction of the ledger is pending, so all lists are empty; tests/api compares full ones."""
+    assert not any("transactionId" in entry for entry in explorer.ledger.pending)
+    address, chains = explorer.addresses[0], explorer.ledger.expected["chains"]
+    empty: Json = {"items": []}
+    tag = next(tag for tag in explorer.tagged if tag != "0x")
+    transaction_id = next(iter(explorer.ledger.included))
+    return {
+        "/pending/transactions/{transactionId}": [
+            listing({"transactionId": transaction_id}, {"transactionId": transaction_id} | empty)
+        ],
+        "/pending/outputs/by-address/{address}": [
+            listing({"address": address}, {"address": address, "role": None} | empty),
+            listing({"address": address, "role": "sender"}, {"address": address, "role": "sender"} | empty),
+        ],
+        "/pending/outputs": [listing({"tag": tag}, empty)],
+        "/pending/outputs/by-chain/{chainId}": [listing({"chainId": each}, empty) for each in chains.values()],
+    }
 
 
 def richest(explorer: Explorer) -> Json:

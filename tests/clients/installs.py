@@ -141,6 +141,9 @@ IOTA_SDK_WHEELS = (
 )
 """The wheels of iota-sdk 1.1.4, for the Python versions that the drivers support."""
 
+IOTA_CLIENT_STARDUST_WHEELS = (Wheel((3, 10), (3, 11), "Linux", "x86_64", (GLIBC, (2, 34))),)
+"""The wheels of iota-client 1.0.0rc2 that were tried."""
+
 WHAT_IT_IS = """
 import json, platform, sys
 libc, version = platform.libc_ver()

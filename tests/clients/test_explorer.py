@@ -3,6 +3,7 @@
 - permaNodeEndpoint of the explorer from Chronicle's days (dc4ec8f5) is the network's own base, `…/api/{network}`; that
   of the last one (7d782283) is the server.
 - The explorer reads single fields, so the answers may contain more.
+- Its requests of the indexer have an empty `cursor` for the first page.
 - It follows `state` to the last page, and gives no page size or its own.
 """
 
@@ -14,10 +15,12 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import reference_indexer as reference
 from tests.api.explorer import Explorer
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
 from tests.clients import bodies
+from tests.clients.api_requests_indexer import outputs_of
 
 pytestmark = pytest.mark.clients
 
@@ -269,3 +272,54 @@ def test_it_shows_the_blocks_of_a_milestone_and_the_children_of_a_block(newest: 
             expected = shown.children.get(entry["id"], [])
             assert (children["blockId"], children["children"]) == (entry["id"], expected)
             assert (children["maxResults"], children["count"]) == (100, len(expected))
+
+
+NOW = 2_000_000_000
+"""Seconds after every expiration in the ledger. The explorer sends its own time."""
+
+
+def listed(client: httpx.Client, route: str, page_size: int | None, filters: Json) -> list[str]:
+    """The items of all pages. The first request has an empty `cursor`, like all first requests of the explorer."""
+    found: list[str] = []
+    cursor = ""
+    while True:
+        size = {} if page_size is None else {"pageSize": page_size}
+        page = ask(client, f"/outputs/{route}", **filters, **size, cursor=cursor)
+        found += page["items"]
+        cursor = page.get("cursor", "")
+        if not cursor:
+            return found
+        assert page["items"]
+
+
+@pytest.mark.parametrize("page_size", [None, 10])
+def test_it_lists_the_outputs_of_an_address_and_of_a_tag(
+    server: str, stardust: StardustLedger, page_size: int | None
+) -> None:
+    """The requests of its pages for addresses, and of its search for tags (with 10 on a page)."""
+    outputs = outputs_of(stardust)
+    owners = {value for each in outputs for value in reference.hits(each, "address")}
+    owners |= {value for each in outputs for value in reference.hits(each, "stateController")}
+    tags = {value for each in outputs for value in reference.hits(each, "tag")}
+    requests: list[tuple[str, Json]] = [
+        (route, filters)
+        for owner in sorted(owners)
+        for route, filters in (
+            ("basic", {"address": owner}),
+            ("basic", {"address": owner, "expiresBefore": NOW}),
+            ("basic", {"expirationReturnAddress": owner, "expiresBefore": NOW}),
+            ("alias", {"stateController": owner}),
+            ("nft", {"address": owner}),
+            ("nft", {"address": owner, "expiresBefore": NOW}),
+            ("nft", {"expirationReturnAddress": owner, "expiresBefore": NOW}),
+        )
+    ]
+    requests += [(route, {"tag": tag}) for tag in sorted(tags) for route in ("basic", "nft")]
+    shown = dict.fromkeys(("basic", "alias", "nft"), 0)
+    with httpx.Client(base_url=f"{server}/api/indexer/v1") as client:
+        for route, filters in requests:
+            found = listed(client, route, page_size, filters)
+            assert found == reference.found(outputs, route, filters), (route, filters)
+            shown[route] += len(found)
+    assert shown["basic"] > 100
+    assert min(shown.values()) > 1

@@ -14,8 +14,10 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.clients.api_requests import ApiRequests, of_networks, of_nodes, of_the_server
 from tests.clients.api_requests_analytics import of_analytics
+from tests.clients.api_requests_events import of_events
 from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
+from tests.clients.api_requests_plugins import of_participation, of_supply
 from tests.clients.api_requests_poi import of_poi
 from tests.clients.api_requests_v2 import of_core_v2
 from tests.conftest import ROOT
@@ -34,9 +36,14 @@ POI_MOUNT = f"{NETWORK_MOUNT}/poi/v1"
 
 INDEXER_MOUNT = f"{NETWORK_MOUNT}/indexer/v1"
 
+SUPPLY_MOUNT = f"{NETWORK_MOUNT}/supply/v1"
+
+PARTICIPATION_MOUNT = f"{NETWORK_MOUNT}/participation/v1"
+
 MOUNTS = (
     "/api/v1", "/api/core/v1", "/api/core/v2", "/api/explorer/v2", "/api/analytics/v2", "/api/indexer/v1",
-    "/api/poi/v1", STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT, POI_MOUNT, NETWORK_MOUNT,
+    "/api/poi/v1", "/api/supply/v1", "/api/participation/v1", STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT,
+    INDEXER_MOUNT, POI_MOUNT, SUPPLY_MOUNT, PARTICIPATION_MOUNT, NETWORK_MOUNT,
 )  # fmt: skip
 """A longer prefix comes before a shorter one that begins it."""
 
@@ -86,12 +93,12 @@ def place(path: str, method: str) -> tuple[str, str]:
 def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiRequests]:
     """Mount → its requests."""
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
-    explorer, analytics = of_explorer(stardust), of_analytics(stardust)
+    explorer, analytics, supply = of_explorer(stardust), of_analytics(stardust), of_supply(stardust)
     return {
         "": of_the_server([oracle.expected["network"], stardust.network, WORMHOLE]),
         "/api/v1": nodes,
         "/api/core/v1": nodes,
-        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust),
+        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust) | of_events(oracle, stardust),
         "/api/core/v2": core_v2,
         STARDUST_MOUNT: core_v2,
         "/api/explorer/v2": explorer,
@@ -100,6 +107,10 @@ def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiReque
         ANALYTICS_MOUNT: analytics,
         "/api/indexer/v1": indexer,
         INDEXER_MOUNT: indexer,
+        "/api/supply/v1": supply,
+        SUPPLY_MOUNT: supply,
+        "/api/participation/v1": of_participation(),
+        PARTICIPATION_MOUNT: of_participation(),
         "/api/poi/v1": of_poi("stardust"),
         POI_MOUNT: of_both_eras(stardust),
     }
@@ -122,7 +133,8 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
     requests = api_requests(oracle, stardust)
     chrysalis = oracle.expected["network"]
     networks = {NETWORK_MOUNT: chrysalis, POI_MOUNT: chrysalis}
-    networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT), stardust.network)
+    of_stardust = (STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT, SUPPLY_MOUNT, PARTICIPATION_MOUNT)
+    networks |= dict.fromkeys(of_stardust, stardust.network)
     for path, method, operation, is_alias in contract():
         mount, below = place(path, method)
         status = 200 if "200" in operation["responses"] else 501

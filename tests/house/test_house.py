@@ -64,7 +64,13 @@ def test_every_module_imports(module: str) -> None:
     importlib.import_module(module)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.name != "__init__.py"], ids=str)
+GENERATED = {ROOT / "api" / "wormhole" / "guardian" / "publicrpc_pb.py"}
+"""Modules that a generator writes from a file beside them, which says what they are."""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if path.name != "__init__.py" and path not in GENERATED], ids=str
+)
 def test_every_module_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "no module docstring"
 

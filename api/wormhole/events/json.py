@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from api.http.responses import Json
 from api.wormhole.json import rfc3339
+from db.queries.wormhole.values import OTHERWISE
 from db.schema.event_columns import (
     ASSET,
     CHAIN,
@@ -42,12 +43,6 @@ LEFT_OUT = {
 
 ELSEWHERE = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
 """Columns that have their correct name elsewhere, or are in the row itself."""
-
-OTHERWISE = {
-    "details_notional_usd_str": "details_notional_usd",
-    "details_token_price_usd_str": "details_token_price_usd",
-}
-"""If a column that a publication wrote is missing, the other one replaces it; only this is computed."""
 
 KEY = ("EmitterChain", "EmitterAddress", "Sequence")
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, WithJsonSchema
 
-from api.http.params import Param, converted, cursor, integer, reader, text, word_list, words
+from api.http.params import Param, converted, cursor, hexadecimal, integer, reader, text, word_list, words
 from api.wormhole.params import (
     CHAIN,
     CHAIN_NUMBER,
@@ -17,11 +17,11 @@ from api.wormhole.params import (
     CURSOR,
     EMITTER_HEX,
     SEQUENCE,
-    TEXT_MAX,
+    SEQUENCE_NUMBER,
     TX_HASH,
     UNTIL,
 )
-from db.queries.wormhole.values import INDEXED
+from db.queries.wormhole.row_keys import RowKey
 from db.schema.event_columns import DETAILS, TRANSFER
 from db.schema.event_columns import FAMILIES as ALL_FAMILIES
 from ledger.wormhole.chains import find_chain_named
@@ -29,7 +29,7 @@ from ledger.wormhole.chains import find_chain_named
 DAYS_MAX = 10_000
 ROWS_MAX = 100
 
-_chain_number = reader(CHAIN_NUMBER)
+_chain_number, _sequence_number = reader(CHAIN_NUMBER), reader(SEQUENCE_NUMBER)
 
 
 def parse_chain(given: str) -> int:
@@ -38,10 +38,18 @@ def parse_chain(given: str) -> int:
     return named.id if named is not None else int(_chain_number(given))
 
 
-def parse_prefix(given: str) -> tuple[int, str | None]:
-    """Reads chain and emitter of a prefix, whose form is already checked. Raises ValueError."""
-    chain, emitter, *_ = given.split(":")
-    return int(_chain_number(chain)), emitter or None
+def parse_prefix(given: str) -> tuple[int, str, str]:
+    """Reads the beginning of a row key, whose form is already checked: chain, digits of the address, digits of the
+    sequence. Raises ValueError.
+    """
+    chain, emitter, *digits = given.split(":")
+    return int(_chain_number(chain)), emitter, "".join(digits)
+
+
+def parse_bound(given: str) -> RowKey:
+    """Reads a row key or its beginning, whose form is already checked. Raises ValueError."""
+    chain, emitter, digits = parse_prefix(given)
+    return RowKey(chain, emitter, _sequence_number(digits) if digits else None)
 
 
 CHAIN_NAMED = converted(
@@ -53,24 +61,27 @@ CHAIN_NAMED = converted(
         "description": "the number or the name of a chain",
     },
 )
-ROW_PREFIX = converted(
-    text("", pattern="^[0-9]{1,5}:([0-9a-f]{64}:)?$"),
-    parse_prefix,
-    {
-        "type": "string",
-        "pattern": f"^{CHAIN_PATTERN}:([0-9a-f]{{64}}:)?$",
-        "description": "CHAIN: or CHAIN:ADDRESS:, the address as 64 lower-case hex digits",
-    },
-)
+_KEY_FORM = "([0-9a-f]{0,64}|[0-9a-f]{64}:[0-9]{0,20})"
+_KEY_SCHEMA = {
+    "type": "string",
+    "pattern": f"^{CHAIN_PATTERN}:{_KEY_FORM}$",
+    "description": "CHAIN:ADDRESS:SEQUENCE or its beginning from CHAIN: on, the address as 64 lower-case hex digits",
+}
+ROW_PREFIX = converted(text("", pattern=f"^[0-9]{{1,5}}:{_KEY_FORM}$"), parse_prefix, _KEY_SCHEMA)
+ROW_BOUND = converted(text("", pattern=f"^[0-9]{{1,5}}:{_KEY_FORM}$"), parse_bound, _KEY_SCHEMA)
 SET = Annotated[bool, PlainValidator(bool), WithJsonSchema({"type": "string", "description": "any text"})]
 """A flag that any text sets."""
 
 DAYS = integer(0, DAYS_MAX)
 
-COLUMNS_FOUND = f"a column with a lookup: {', '.join(':'.join(column) for column in INDEXED)}"
+COLUMNS_FOUND = (
+    "a column of the family; for Signatures the address of a guardian, for VAAState Signatures or Signatures:SET"
+)
+VALUE_MAX = 12_000
+"""Characters of a value. The largest governance messages have 5 kB, in hex twice as much."""
 
 EMITTER_CHAIN = replace(CHAIN, name="emitterChain", where="query", type=CHAIN_NAMED, example="1")
-EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query")
+EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query", type=hexadecimal(32, may_have_0x=True))
 SEQUENCE_TEXT = replace(SEQUENCE, where="query", meaning=f"{SEQUENCE.meaning}, with or without leading zeros")
 ID = replace(TX_HASH, name="id", meaning="InitiatingTxID of the message", required=True)
 OF_CHAIN = replace(EMITTER_CHAIN, meaning="Only messages of this chain, by number or name", required=False)
@@ -89,7 +100,11 @@ FAMILIES = Param(
     "An extension of this server: column families to return. Default: the columns that the original function returned",
     f"{TRANSFER},{DETAILS}",
 )
-PREFIX = Param("prefix", ROW_PREFIX, "Start of the row keys: a chain, or one of its contracts", "1:", required=True)
+PREFIX = Param("prefix", ROW_PREFIX, "Beginning of the row keys: a chain, or more", "1:")
+START_KEY = Param("startKey", ROW_BOUND, "Only row keys from this one on", "1:")
+END_KEY = Param("endKey", ROW_BOUND, "Only row keys before this one", "2:")
+FROM_SEQUENCE = Param("fromSequence", SEQUENCE_NUMBER, "With emitterAddress: only this sequence and higher ones", 1)
+TO_SEQUENCE = Param("toSequence", SEQUENCE_NUMBER, "With emitterAddress: only this sequence and lower ones", 1337)
 NUM_ROWS = Param(
     "numRows", integer(1, ROWS_MAX), "Maximum number of rows in each group, newest first", 30, default="30"
 )
@@ -104,7 +119,7 @@ NO_CURSOR = replace(
 )
 COLUMN_FAMILY = Param(
     "columnFamily",
-    Annotated[words(sorted({family for family, _ in INDEXED})), Field(description=COLUMNS_FOUND)],
+    words(ALL_FAMILIES),
     "Family of the column",
     TRANSFER,
     required=True,
@@ -112,14 +127,19 @@ COLUMN_FAMILY = Param(
 COLUMN_NAME = replace(
     COLUMN_FAMILY,
     name="columnName",
-    type=Annotated[words(sorted({name for _, name in INDEXED})), Field(description=COLUMNS_FOUND)],
+    type=text(COLUMNS_FOUND, pattern="^[A-Za-z0-9:]{1,64}$"),
     meaning="Name of the column in its family",
     example="TargetAddress",
 )
 VALUE = Param(
     "value",
-    text(f"1 to {TEXT_MAX} characters of ASCII", min_length=1, max_length=TEXT_MAX, pattern="^[ -~]+$"),
-    "The complete value of the column, not a pattern",
+    text(
+        f"1 to {VALUE_MAX} characters, none of them a control character",
+        min_length=1,
+        max_length=VALUE_MAX,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+    ),
+    "The complete value of the column as rows return it, not a pattern; bytes in base64 or hex",
     f"{4:064d}",
     required=True,
 )
@@ -138,7 +158,9 @@ COUNTS = flag("counts", meaning="Any text adds the number of addresses. Also add
 KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT, FAMILIES)
 COUNTED = (LAST_24_HOURS, NUM_DAYS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
 RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, NO_CURSOR)
-ROW_KEYS = (PREFIX, FAMILIES, PAGE_ROWS, NEXT)
+ROW_KEYS = (
+    PREFIX, START_KEY, END_KEY, OF_CHAIN, OF_ADDRESS, FROM_SEQUENCE, TO_SEQUENCE, FAMILIES, PAGE_ROWS, NEXT,
+)  # fmt: skip
 COLUMN = (COLUMN_FAMILY, COLUMN_NAME, VALUE, OF_CHAIN, OF_ADDRESS, VAA_BYTES)
 FOUND_ROWS = (*COLUMN, PAGE_ROWS, NEXT)
 FOUND = (

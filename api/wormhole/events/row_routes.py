@@ -15,21 +15,28 @@ from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_
 from api.wormhole.events.params import (
     EMITTER_ADDRESS,
     EMITTER_CHAIN,
+    END_KEY,
     FAMILIES,
     FOR_ADDRESS,
     FOR_CHAIN,
+    FROM_SEQUENCE,
     GROUP_BY,
     ID,
     KEY,
     NEXT,
     NUM_ROWS,
+    OF_ADDRESS,
+    OF_CHAIN,
     PREFIX,
     RECENT,
     ROW_KEYS,
     SEQUENCE_TEXT,
+    START_KEY,
+    TO_SEQUENCE,
 )
 from api.wormhole.events.responses import EventDetails, EventRecent, EventRows
-from db.queries.wormhole.prefixes import list_prefix
+from api.wormhole.params import SEQUENCE_MAX
+from db.queries.wormhole.row_keys import Segment, between, emitted, list_rows, prefixed
 from db.queries.wormhole.vaas import (
     find_bodies,
     find_families,
@@ -58,6 +65,11 @@ of 200.
 DEFAULT_FAMILIES = (PUBLICATION, QUORUM, *OF_PAYLOAD)
 """Column families that rows have by default: those of the functions' last revision."""
 
+OF_KEYS = tuple(each.name for each in (PREFIX, START_KEY, END_KEY, OF_CHAIN, OF_ADDRESS, FROM_SEQUENCE, TO_SEQUENCE))
+"""The parameters that name row keys."""
+
+WAYS = f"one of {PREFIX.name}, {START_KEY.name} or {END_KEY.name}, {OF_CHAIN.name}"
+
 PLACE = ("digest", "canonical", "row_key")
 """Columns of `vaas` that locate the column families of the payload."""
 
@@ -70,13 +82,38 @@ async def readrow(network: NetworkMount, given: Given) -> Json:
 
 
 async def readrows(network: NetworkMount, given: Given) -> Json:
-    """Returns rows by the beginning of their keys, in key order with sequences as numbers. This is an extension."""
-    (chain, emitter), families = given[PREFIX.name], given[FAMILIES.name]
-    page = await list_prefix(
-        network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
+    """Returns rows by the beginning of their keys, between two keys, or by contract and sequences, in key order with
+    sequences as numbers. This is an extension.
+    """
+    segments, families = segments_of(given), given[FAMILIES.name]
+    page = await list_rows(
+        network.store,
+        segments,
+        " ".join(f"{name} {given[name]}" for name in OF_KEYS),
+        page_size=given[NUM_ROWS.name],
+        cursor=given[NEXT.name] or None,
     )
     rows = await event_rows(network, page.rows, families or DEFAULT_FAMILIES)
     return {"Rows": [keyed_json(row, families) for row in rows], "Next": page.cursor or ""}
+
+
+def segments_of(given: Given) -> list[Segment]:
+    """Returns the requested keys, by default all. Raises BadParameter if they are named in several ways."""
+    prefix, start, end, chain, emitter, first, last = (given[name] for name in OF_KEYS)
+    ways = [prefix is not None, start is not None or end is not None, chain is not None]
+    if sum(ways) > 1:
+        raise BadParameter(PREFIX.name, WAYS, "several of them")
+    if emitter is not None and chain is None:
+        raise BadParameter(OF_CHAIN.name, f"a chain beside {OF_ADDRESS.name}", None)
+    if emitter is None and (first is not None or last is not None):
+        raise BadParameter(OF_ADDRESS.name, f"an address beside {FROM_SEQUENCE.name} and {TO_SEQUENCE.name}", None)
+    if prefix is not None:
+        return prefixed(*prefix)
+    if chain is None:
+        return between(start, end)
+    if emitter is None:
+        return prefixed(chain)
+    return [emitted(chain, emitter, first or 0, SEQUENCE_MAX if last is None else last)]
 
 
 async def transaction_row(network: NetworkMount, given: Given) -> Json:
@@ -195,7 +232,7 @@ async def accumulated(
 
 ROWS = (
     *function("/readrow", readrow, KEY, EventDetails, (404,)),
-    *function("/readrows", readrows, ROW_KEYS, EventRows),
+    *function("/readrows", readrows, ROW_KEYS, EventRows, is_extension=True),
     *function("/transaction", transaction_row, (ID,), EventDetails, (404,)),
     *function("/recent", recent, RECENT, EventRecent, (501,)),
 )

@@ -97,7 +97,7 @@ async def assets_json(network: NetworkMount, locked: Mapping[str, Decimal], pric
             "Symbol": "" if token is None else token["symbol"],
             "Name": "" if token is None else token["name"],
             "Address": native,
-            "CoinGeckoId": COINGECKO_IDS.get(key, ""),
+            "CoinGeckoId": (token or {}).get("coin_gecko_id") or COINGECKO_IDS.get(key, ""),
             "Amount": float(locked[key]),
             "Notional": cents(worth[key]),
             "TokenPrice": float(prices[key]),

@@ -1,7 +1,7 @@
 """Functions of the event database that find rows by the value of a column.
 
-Only indexed columns can be searched, by their whole value. `findvalues` returns all rows or the newest in one list, and
-fails if there are more than it reads. `findrows`, an extension, returns pages.
+Every column can be searched, by its whole value. `findvalues` returns all rows or the newest in one list, and fails if
+there are more than it reads. `findrows`, an extension, returns pages.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ from api.wormhole.events.params import (
 from api.wormhole.events.responses import EventFound, EventRows
 from api.wormhole.events.row_routes import event_rows
 from db.listing.page import Page
-from db.queries.wormhole.vaas import Filter
-from db.queries.wormhole.values import INDEXED, list_values
+from db.queries.wormhole.value_search import NoSuchColumn, NoSuchValue, search_of
+from db.queries.wormhole.values import list_values
 
 
 async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
@@ -49,20 +49,16 @@ async def findrows(network: NetworkMount, given: Given) -> Json:
 
 
 async def found(network: NetworkMount, given: Given, page_size: int, cursor: str | None) -> Page:
-    """Returns a page of rows with this value. Raises BadParameter for a column without index or an impossible value."""
-    column, value = (given[COLUMN_FAMILY.name], given[COLUMN_NAME.name]), given[VALUE.name]
-    if column not in INDEXED:
-        raise BadParameter(COLUMN_NAME.name, COLUMN_NAME.expected, ":".join(column))
-    chain, emitter = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name]
-    of_emitter = Filter(
-        f"emitted {chain} {emitter}",
-        lambda row: chain in (None, row["emitter_chain"]) and emitter in (None, row["emitter_address"]),
-    )
+    """Returns a page of rows with this value. Raises BadParameter for an unknown column or an impossible value."""
+    family, name, value = (given[each.name] for each in (COLUMN_FAMILY, COLUMN_NAME, VALUE))
     try:
-        keys = INDEXED[column].keys(value)
-    except ValueError as error:
-        raise BadParameter(VALUE.name, INDEXED[column].expected, value) from error
-    return await list_values(network.store, column, value, keys, where=of_emitter, page_size=page_size, cursor=cursor)
+        search = search_of(family, name, value)
+    except NoSuchColumn:
+        raise BadParameter(COLUMN_NAME.name, COLUMN_NAME.expected, f"{family}:{name}") from None
+    except NoSuchValue as error:
+        raise BadParameter(VALUE.name, str(error), value) from error
+    emitter = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name]
+    return await list_values(network.store, (family, name), search, emitter, page_size=page_size, cursor=cursor)
 
 
 async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Callable[[EventRow], Json]) -> list[Json]:
@@ -73,5 +69,5 @@ async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Call
 
 VALUES = (
     *function("/findvalues", findvalues, FOUND, EventFound, (501,)),
-    *function("/findrows", findrows, FOUND_ROWS, EventRows),
+    *function("/findrows", findrows, FOUND_ROWS, EventRows, is_extension=True),
 )

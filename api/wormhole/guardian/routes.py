@@ -9,6 +9,7 @@ from api.http.errors import NotReady, guardian_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
+from api.wormhole.missing import MISSING_IN_GUARDIAN
 from api.wormhole.params import Chain, EmitterHex, SequenceNumber
 from api.wormhole.responses import CurrentGuardianSet, SignedVaa
 from db.queries.wormhole.vaas import get_verified, list_guardian_sets
@@ -18,20 +19,32 @@ SIGNED = ("digest", "canonical", "verified", "signed_vaa")
 """Columns that are read for the VAA of a message."""
 
 
-async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
-    """Returns a message with the signatures of a quorum."""
+async def find_signed_vaa(network: NetworkMount, chain: int, emitter: str, sequence: int) -> bytes:
+    """Returns the VAA of a message with the signatures of a quorum. Raises NotFound."""
     row, _ = await get_verified(network.store, chain, emitter, sequence, SIGNED)
-    return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}
+    found: bytes = row["signed_vaa"]
+    return found
 
 
-async def current_guardian_set(network: NetworkMount) -> Json:
-    """Returns the latest guardian set that a loaded message named or that is published."""
+async def find_current_set(network: NetworkMount) -> tuple[int, list[str]]:
+    """Returns index and addresses of the latest guardian set. Raises NotReady if the store has none."""
     sets = await list_guardian_sets(network.store, network.name)
     if not sets:
         raise NotReady("guardian set not fetched from chain yet")
     current = sets[0]
-    addresses = [format_checksummed(bytes.fromhex(each)) for each in current["addresses"]]
-    return {"guardianSet": {"index": current["guardian_set_index"], "addresses": addresses}}
+    return current["guardian_set_index"], [format_checksummed(bytes.fromhex(each)) for each in current["addresses"]]
+
+
+async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
+    """Returns a message with the signatures of a quorum."""
+    found = await find_signed_vaa(network, chain, emitter, sequence)
+    return {"vaaBytes": base64.b64encode(found).decode()}
+
+
+async def current_guardian_set(network: NetworkMount) -> Json:
+    """Returns the latest guardian set that a loaded message named or that is published."""
+    index, addresses = await find_current_set(network)
+    return {"guardianSet": {"index": index, "addresses": addresses}}
 
 
 GUARDIAN_V1 = Family(
@@ -39,6 +52,7 @@ GUARDIAN_V1 = Family(
     (
         Operation("/signed_vaa/{chain}/{emitter}/{sequence}", signed_vaa, SignedVaa, (404,)),
         Operation("/guardianset/current", current_guardian_set, CurrentGuardianSet),
+        *MISSING_IN_GUARDIAN,
     ),
     wrap=lambda value: value,
     error_body=guardian_error_body,

@@ -1,6 +1,6 @@
 """Responses of the extensions about Wormhole messages. Sequences are text."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -149,3 +149,46 @@ class GuardianSets(BaseModel):
         ]
     )
     guardianSets: list[DatedGuardianSet]
+
+
+class DayRange(BaseModel):
+    """A range of days, both ends included."""
+
+    first: str
+    last: str
+
+
+class Coverage(BaseModel):
+    """The days with verified messages."""
+
+    model_config = whole_example(days=[{"first": "2021-09-18", "last": "2021-10-11"}], messages=170, undated=89)
+    days: list[DayRange]
+    messages: int
+    undated: int
+
+
+class ClassifiedGap(Span):
+    """A range of sequences without a verified message."""
+
+    emitterChain: U16
+    emitterAddr: Hex32
+    classification: Literal["missing", "unverified", "random", "notYetEmitted"]
+
+
+class EmitterGaps(BaseModel):
+    """Gaps of all emitters."""
+
+    model_config = whole_example(
+        gaps=[
+            {
+                "emitterChain": 1,
+                "emitterAddr": f"{4:064d}",
+                "first": "0",
+                "last": "1336",
+                "classification": "random",
+            }
+        ],
+        cursor=None,
+    )
+    gaps: list[ClassifiedGap]
+    cursor: str | None

@@ -39,7 +39,7 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """A known sequence: whether it has a VAA that counts, and whether it is known only from written cells."""
 
     sequence: int
@@ -63,7 +63,7 @@ async def find_gaps(
     signed: list[int] = []
     observed: list[int] = []
     count, following = 0, None
-    async with aclosing(_known(store, chain, emitter, start, with_unverified=with_unverified)) as known:
+    async with aclosing(known_sequences(store, chain, emitter, start, with_unverified=with_unverified)) as known:
         async for each in known:
             if count == page_size:
                 last = signed[-1] if signed else before
@@ -86,7 +86,7 @@ async def list_missing(
     """Sequences first ≤ s ≤ last without a verified VAA. Reads all known sequences in between."""
     here: list[int] = []
     start = Bound((sequence_key(first),))
-    async with aclosing(_known(store, chain, emitter, start, with_unverified=with_unverified)) as known:
+    async with aclosing(known_sequences(store, chain, emitter, start, with_unverified=with_unverified)) as known:
         async for each in known:
             if each.sequence > last:
                 break
@@ -95,12 +95,12 @@ async def list_missing(
     return subtract([(first, last)], of_indices(here))
 
 
-async def _known(
-    store: Store, chain: int, emitter: str, start: Bound | None, *, with_unverified: bool
-) -> AsyncGenerator[_Known, None]:
+async def known_sequences(
+    store: Store, chain: int, emitter: str, start: Bound | None, *, with_unverified: bool = False
+) -> AsyncGenerator[Known, None]:
     """Yields all known sequences, ascending."""
     stream = emitted_source(chain, emitter, COLUMNS)(store, start, False)  # noqa: FBT003
-    current: _Known | None = None
+    current: Known | None = None
     while rows := await stream.next(BATCH):
         for row in rows:
             sequence, written = int(row["sequence_key"]), not row["digest"]
@@ -109,7 +109,7 @@ async def _known(
                 signed, written = signed or current.signed, written or current.written
             elif current is not None:
                 yield current
-            current = _Known(sequence, signed, written)
+            current = Known(sequence, signed, written)
     if current is not None:
         yield current
 

@@ -1,111 +1,101 @@
-"""Messages by the value of an event table column, for columns with a lookup.
+"""Messages by the value of an event table column.
 
-A page reads the rows under the keys of a value and returns those that contain it. Other columns cannot be searched. A
-contract or token on an unknown chain is looked up on every numbered chain, one hint each.
+A page reads the rows under the keys of the value (value_search.py) and returns those whose row in the event tables has
+the value. Of several written values the one in the response counts.
 """
 
 import asyncio
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from db.listing.page import Keep, Listing, Page, list_page
-from db.listing.streams import lookup_source
-from db.queries.wormhole.prefixes import is_alone
-from db.queries.wormhole.vaas import ANY, Filter, find_payloads
-from db.schema.event_columns import ASSET, CHAIN, FAMILY_COLUMNS, NFT, PUBLICATION, TRANSFER
-from db.schema.wormhole_tables import LOOKUP, vaa_hints, vaa_lookups
+from db.listing.spans import within
+from db.listing.streams import Source, lookup_source
+from db.queries.wormhole.row_keys import is_alone
+from db.queries.wormhole.vaas import (
+    ANY,
+    SENT_AT,
+    Filter,
+    find_bodies,
+    find_payloads,
+    list_signatures,
+    list_states,
+)
+from db.queries.wormhole.value_search import Column, Search
+from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, SIGNATURES, STATE
+from db.schema.event_values import value_text
+from db.schema.wormhole_tables import LOOKUP, SEQUENCE_RANGE_DIGITS, vaa_hints, vaa_lookups, vaas
 from db.store import Row, Store
-from ledger.wormhole.chains import CHAIN_IDS, find_chain_named
-from ledger.wormhole.keys import address_keys, transaction_key
+from ledger.wormhole.chains import CHAIN_IDS
+from ledger.wormhole.keys import transaction_key
+from ledger.wormhole.vaa import decode_vaa
 
-_ADDRESS = re.compile(r"[0-9a-f]{64}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """How a column is looked up.
-
-    Args:
-        kind: A kind of vaa_lookups.
-        keys: Returns the possible keys of a value, without the chain if `of_a_chain`. Raises ValueError for an invalid
-            value.
-        expected: What a valid value is, for errors.
-        shared_keys: Whether rows of other columns have the same keys, so each row must be checked.
-    """
-
-    kind: str
-    keys: Callable[[str], Sequence[str]]
-    expected: str
-    of_a_chain: bool = False
-    shared_keys: bool = True
-
-
-def _address(value: str) -> list[str]:
-    if _ADDRESS.fullmatch(value) is None:
-        raise ValueError("no address")
-    return [value]
-
-
-def _chain(value: str) -> list[str]:
-    named = find_chain_named(value)
-    if named is None:
-        raise ValueError("no chain")
-    return [str(named.id)]
-
-
-_HEX = "64 lower-case hex digits"
-_TOKEN = Indexed("token", _address, _HEX, of_a_chain=True)
-_RECIPIENT = Indexed("recipient", _address, _HEX)
-_NATIVE = "an address as its chain writes it"
-
-INDEXED: dict[tuple[str, str], Indexed] = {
-    (PUBLICATION, "EmitterChain"): Indexed("chain", _chain, "the name of a chain", shared_keys=False),
-    (PUBLICATION, "EmitterAddress"): Indexed("emitter", _address, _HEX, of_a_chain=True, shared_keys=False),
-    (PUBLICATION, "InitiatingTxID"): Indexed(
-        "transaction", lambda value: [transaction_key(value)], "a transaction id", shared_keys=False
-    ),
-    (TRANSFER, "OriginAddress"): _TOKEN,
-    (TRANSFER, "TargetAddress"): _RECIPIENT,
-    (ASSET, "TokenAddress"): _TOKEN,
-    (NFT, "OriginAddress"): _TOKEN,
-    (NFT, "TargetAddress"): _RECIPIENT,
-    (CHAIN, "SenderAddress"): Indexed("sender", address_keys, _NATIVE),
-    (CHAIN, "ReceiverAddress"): Indexed("recipient", address_keys, _NATIVE),
+OTHERWISE = {
+    "details_notional_usd_str": "details_notional_usd",
+    "details_token_price_usd_str": "details_token_price_usd",
 }
-"""By family and qualifier."""
+"""If a column that a publication wrote is missing, the other one replaces it; only this is computed."""
+
+OF_BODY = ("version", "guardian_set_index", "nonce", "sequence")
+"""Columns of MessagePublication that every VAA has too."""
 
 
 async def list_values(
     store: Store,
-    column: tuple[str, str],
-    value: str,
-    keys: Sequence[str],
+    column: Column,
+    search: Search,
+    emitter: tuple[int | None, str | None] = (None, None),
     *,
-    where: Filter = ANY,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """A page of vaa_lookups rows of messages whose column (one of INDEXED) has this value, newest first. Only messages
-    that a quorum signed, except for transactions (see `list_sent`). `keys` are those of the value.
+    """A page of vaa_lookups rows of messages whose column has the value of `search`, newest first: of messages that a
+    quorum signed, and of those without a known VAA. `emitter`: only messages of this chain and contract, if given.
     """
-    indexed = INDEXED[column]
-    if indexed.kind == "transaction":
-        return await list_sent(store, keys[0], where=where, page_size=page_size, cursor=cursor)
-    name = FAMILY_COLUMNS[column].column
+    of_emitter = Filter(
+        f"emitted {emitter[0]} {emitter[1]}",
+        lambda row: emitter[0] in (None, row["emitter_chain"]) and emitter[1] in (None, row["emitter_address"]),
+    )
+    if search.signed is not None:
+        return await _signed(store, search.signed, of_emitter)
+    if column == (PUBLICATION, "InitiatingTxID"):
+        return await list_sent(
+            store, transaction_key(search.value), where=of_emitter, page_size=page_size, cursor=cursor
+        )
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
-        held = [row for row in rows if row["canonical"] and row["verified"] and where.holds(row)]
-        if not indexed.shared_keys:
+        signed = {row["row_key"] for row in rows if row["canonical"]}
+        held = []
+        for row in rows:
+            is_kept = row["canonical"] and row["verified"]
+            if of_emitter.holds(row) and (is_kept or (not row["digest"] and await is_alone(store, row, signed))):
+                held.append(row)
+        if not search.is_checked:
             return held
-        payloads = await find_payloads(store, [(row["row_key"], row["digest"]) for row in held])
-        return [
-            row for row, columns in zip(held, payloads, strict=True) if columns is not None and columns[name] == value
-        ]
+        texts = await _texts(store, column, held)
+        return [row for row, found in zip(held, texts, strict=True) if search.value in found]
 
-    named = await _of_chains(store, indexed.kind, keys[0]) if indexed.of_a_chain else keys
-    query = f"values {':'.join(column)} {value} {where.text}"
-    return await _page(store, indexed.kind, named, keep, query, page_size, cursor)
+    keys = [*search.keys]
+    if search.of_chains is not None:
+        kind, addresses = search.of_chains
+        keys += [(kind, key) for each in addresses for key in await _of_chains(store, kind, each)]
+    sources = [lookup_source(LOOKUP, key) for key in keys]
+    if search.walks:
+        sources.append(_walked(search, emitter))
+    query = f"values {':'.join(column)} {search.value} {of_emitter.text}"
+    return await _page(store, sources, keep, query, page_size, cursor)
+
+
+def _walked(search: Search, emitter: tuple[int | None, str | None]) -> Source:
+    chain, address = emitter
+    key = (
+        ("recent", "")
+        if chain is None
+        else ("chain", str(chain))
+        if address is None
+        else ("emitter", f"{chain}/{address}")
+    )
+    source = lookup_source(LOOKUP, key)
+    return source if search.span is None else within(source, [search.span], SENT_AT)
 
 
 async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page_size: int, cursor: str | None) -> Page:
@@ -118,15 +108,21 @@ async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page
         held = [row for row in rows if where.holds(row)]
         return [row for row in held if row["canonical"] or (not row["digest"] and await is_alone(store, row, signed))]
 
-    return await _page(store, "transaction", [transaction], keep, f"sent {transaction} {where.text}", page_size, cursor)
+    source = lookup_source(LOOKUP, ("transaction", transaction))
+    return await _page(store, [source], keep, f"sent {transaction} {where.text}", page_size, cursor)
 
 
 async def _page(
-    store: Store, kind: str, keys: Sequence[str], keep: Keep, query: str, page_size: int, cursor: str | None
+    store: Store, sources: Sequence[Source], keep: Keep, query: str, page_size: int, cursor: str | None
 ) -> Page:
-    sources = [lookup_source(LOOKUP, (kind, key)) for key in keys]
     listing = Listing(vaa_lookups, sources, query, keep=keep)
     return await list_page(store, listing, newest=True, page_size=page_size, cursor=cursor)
+
+
+async def _signed(store: Store, data: bytes, where: Filter) -> Page:
+    vaa = decode_vaa(data)
+    bodies = await find_bodies(store, vaa.emitter_chain, vaa.emitter_address.hex(), vaa.sequence)
+    return Page([row for row in bodies if row["canonical"] and row["signed_vaa"] == data and where.holds(row)], None)
 
 
 async def _of_chains(store: Store, kind: str, address: str) -> list[str]:
@@ -134,3 +130,47 @@ async def _of_chains(store: Store, kind: str, address: str) -> list[str]:
     keys = [f"{chain}/{address}" for chain in CHAIN_IDS]
     hints = await asyncio.gather(*(store.slice(vaa_hints, (kind, key), limit=1) for key in keys))
     return [key for key, held in zip(keys, hints, strict=True) if held]
+
+
+async def _texts(store: Store, column: Column, rows: Sequence[Row]) -> list[set[str]]:
+    """The values of a column in each of these messages, as text."""
+    family, qualifier = column
+    if family in (SIGNATURES, STATE):
+        return [await _cells(store, column, row) for row in rows]
+    spec = FAMILY_COLUMNS[column]
+    if family == PUBLICATION:
+        return await _published(store, spec.column, qualifier, rows)
+    payloads = await find_payloads(store, [(row["row_key"], row["digest"]) for row in rows])
+    names = (spec.column, OTHERWISE.get(spec.column, spec.column))
+    values = [next((row[each] for each in names if row and row[each] is not None), None) for row in payloads]
+    return [set() if value is None else {value_text(spec, value)} for value in values]
+
+
+async def _cells(store: Store, column: Column, row: Row) -> set[str]:
+    family, qualifier = column
+    if family == STATE:
+        _, _, index = qualifier.partition(":")
+        states = await list_states(store, row["row_key"])
+        return {each["signatures"].hex() for each in states if each["guardian_set_index"] == int(index or -1)}
+    guardian = qualifier.lower().removeprefix("0x")
+    signatures = await list_signatures(store, row["row_key"])
+    return {each["signature"].hex() for each in signatures if each["guardian_address"] == guardian}
+
+
+async def _published(store: Store, name: str, qualifier: str, rows: Sequence[Row]) -> list[set[str]]:
+    places = [
+        (row["emitter_chain"], row["emitter_address"], row["sequence_key"][:SEQUENCE_RANGE_DIGITS], row["sequence_key"])
+        for row in rows
+    ]
+    written = await store.get_many(vaas, [(*place, "") for place in places])
+    bodies = await store.get_many(vaas, [(*place, row["digest"]) for place, row in zip(places, rows, strict=True)])
+    spec = FAMILY_COLUMNS[PUBLICATION, qualifier]
+    found = []
+    for cell, body in zip(written, bodies, strict=True):
+        value = None if cell is None else cell[name]
+        if value is None and body is not None and body["digest"]:
+            value = (
+                decode_vaa(body["signed_vaa"]).payload if name == "payload" else body[name] if name in OF_BODY else None
+            )
+        found.append(set() if value is None else {value_text(spec, value)})
+    return found

@@ -24,7 +24,7 @@ from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.http.responses import FlatErrorResponse
 from api.network import NetworkMount
 from db.connect import StoreSettings
-from db.queries import series
+from db.queries import series, spans
 from db.store import Row
 from db.times import Window
 from ledger.stardust.protocol_parameters import parse_parameters_json
@@ -507,7 +507,7 @@ async def test_milestones_outside_a_span_are_read_by_the_hundred(
         read.append(len(rows))
         return within(rows, window)
 
-    monkeypatch.setattr(series, "find_window", nowhere)
+    monkeypatch.setattr(spans, "find_window", nowhere)
     monkeypatch.setattr(series, "_of_window", seen)
     histories = spread.figures.histories
     busiest = max(histories, key=lambda each: len(histories[each]))

@@ -113,7 +113,6 @@ async def test_an_index_may_be_text(client: httpx.AsyncClient, oracle: Oracle) -
     [
         (f"index={'x' * 65}&utf8=true", "index", "text of 1 to 64 bytes"),
         (f"index={'%C3%A4' * 33}&utf8=true", "index", "text of 1 to 64 bytes"),
-        ("index=&utf8=true", "index", "text of 1 to 64 bytes"),
         ("index=%FF&utf8=true", "index", "text of 1 to 64 bytes"),
         ("index=spam&utf8=false", "index", "hex of 1 to 64 bytes"),
         ("index=78&utf8=yes", "utf8", "true or false"),

@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from schemathesis.core.parameters import ParameterLocation
 
 from api.poi_v1.routes import APPLIED_BLOCK_ID
-from api.wormhole.events.params import COLUMN_FAMILY, COLUMN_NAME, ID, VALUE
+from api.wormhole.events.params import (
+    COLUMN_FAMILY,
+    COLUMN_NAME,
+    EMITTER_ADDRESS,
+    END_KEY,
+    FROM_SEQUENCE,
+    ID,
+    OF_CHAIN,
+    PREFIX,
+    START_KEY,
+    TO_SEQUENCE,
+    VALUE,
+)
 from api.wormhole.params import EMITTER_HEX
 from api.wormhole.responses import VAA_BASE64
 from ledger.crypto.bech32 import format_address
@@ -41,6 +53,15 @@ COLUMN = {each.name: str(each.example) for each in (COLUMN_FAMILY, COLUMN_NAME, 
 SPANS = (("start_timestamp", "end_timestamp"), ("startTimestamp", "endTimestamp"), ("startIndex", "endIndex"))
 """Pairs of parameters of which the second must not be lower than the first."""
 
+PERIODS = {"from": "2022-01-01T00:00:00Z", "to": "2023-01-01T00:00:00Z"}
+"""A span in which each timespan of activity by period is allowed: from a year on, and for days up to a year."""
+
+WAYS = tuple(
+    {each.name: str(each.example) for each in way}
+    for way in ((PREFIX,), (START_KEY, END_KEY), (OF_CHAIN, EMITTER_ADDRESS, FROM_SEQUENCE, TO_SEQUENCE))
+)
+"""The ways to name row keys, of which a request has one, complete."""
+
 POSTED = {
     "findvalues": COLUMN,
     "findrows": COLUMN,
@@ -54,8 +75,9 @@ POSTED = {
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Repairs a request that schemathesis means to be valid.
 
-    The network is a served one, an index or tag that is not text is hex, a span ends after its start, and a state or
-    cursor comes from the first page of the listing. Proofs are created by the server, because no schema states that
+    The network is a served one, an index or tag that is not text is hex, a span ends after its start, rows are named in
+    one way, and a state or cursor comes from the first page of the listing as JSON. No request asks for a stream that
+    does not end, not even an invalid one. Proofs are created by the server, because no schema states that
     parents are sorted. VAAs and applied blocks are real ones. Examples of a parameter are tried wherever its name
     occurs.
     """
@@ -71,6 +93,9 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         case.body = {"vaa": VAA_BASE64}
     if "/wormhole/events/" in case.operation.path and not case.meta.is_negative_at(ParameterLocation.BODY):
         case.body = POSTED.get(case.operation.path.rpartition("/")[2], {})
+    if case.operation.path.endswith("/{network}/events"):
+        end_stream(case)
+        name_events(case)
     if not case.query or case.meta.is_negative_at(ParameterLocation.QUERY):
         return
     if "index" in case.query:
@@ -90,7 +115,12 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
     if COLUMN.keys() <= case.query.keys():
         case.query |= COLUMN
     if case.query.keys() >= {"from", "to"}:
-        case.query["to"] = case.query["from"]
+        if "timespan" in case.query:
+            case.query |= PERIODS
+        else:
+            case.query["to"] = case.query["from"]
+    if case.operation.path.endswith("/readrows"):
+        name_rows_in_one_way(case.query)
     if case.query.get("until", "1970") < "1970":
         del case.query["until"]
     if case.query.keys() >= {"timeSpan", "sampleRate"}:
@@ -110,8 +140,34 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
             continue
         others = {other: value for other, value in case.query.items() if other != name}
         url = case.operation.base_url.rstrip("/") + case.formatted_path
-        body = client.get(url, params=others | {size: 1}).json()
+        paged = {other: value for other, value in others.items() if other != "format"}
+        body = client.get(url, params=paged | {size: 1}).json()
         if isinstance(body, list):
             body = {"cursor": body[0]["id"]} if body else {}
         state = body["pagination"]["next"] if "pagination" in body else body.get("data", body).get(name)
         case.query = others | ({name: state} if state else {})
+
+
+def end_stream(case: Any) -> None:
+    """Removes what requests events as a stream; without it they are a page."""
+    if case.query and "sse" in str(case.query.get("format")):
+        del case.query["format"]
+    for name in [each for each in case.headers or {} if each.lower() == "accept"]:
+        del case.headers[name]
+
+
+def name_events(case: Any) -> None:
+    """Has valid parameters name an address of the served network, and a milestone whose index has 32 bits."""
+    if "address" in (case.query or {}) and not case.meta.is_negative_at(ParameterLocation.QUERY):
+        case.query["address"] = format_address(os.environ.get("PERMANODE_TEST_HRP", "atoi"), bytes(33))
+    if "Last-Event-ID" in (case.headers or {}) and not case.meta.is_negative_at(ParameterLocation.HEADER):
+        case.headers["Last-Event-ID"] = "10"
+
+
+def name_rows_in_one_way(query: dict[str, Any]) -> None:
+    """Keeps the first way that the query has, and completes it."""
+    given = next((way for way in WAYS if way.keys() & query.keys()), {})
+    for name in set().union(*WAYS) - given.keys():
+        query.pop(name, None)
+    for name, value in given.items():
+        query.setdefault(name, value)

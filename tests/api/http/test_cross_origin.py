@@ -34,6 +34,14 @@ async def test_every_answer_may_be_read_from_any_page(client: httpx.AsyncClient)
         assert "x-request-id" in answer.headers["access-control-expose-headers"].lower()
 
 
+async def test_a_page_may_read_the_etag(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    answer = await client.get(
+        f"/api/v1/messages/{oracle.entries[0]['id']}", headers={"Origin": "https://explorer.test"}
+    )
+    assert answer.headers["etag"]
+    assert "etag" in answer.headers["access-control-expose-headers"].lower().split(", ")
+
+
 async def test_head_answers_as_get_without_the_body(client: httpx.AsyncClient, oracle: Oracle) -> None:
     message_id = oracle.entries[0]["id"]
     for path in (f"messages/{message_id}", f"messages/{message_id}/raw", "info", "milestones/1/messages"):

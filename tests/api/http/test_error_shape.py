@@ -80,7 +80,7 @@ def client_of(mount: NetworkMount, **transport: Any) -> httpx.AsyncClient:
         ("milestones/1/messages?sort=up", "sort", "newest or oldest"),
         ("milestones/1/messages?state=x", "state", ""),
         (f"messages/{ID}/children?state=%00", "state", ""),
-        ("messages?index=00&state=", "state", ""),
+        ("messages?index=00&state=%20", "state", ""),
         ("addresses/x/outputs", "address", "a bech32 address"),
         ("addresses/ATOI1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqx/outputs", "address", "a bech32 address"),
         (

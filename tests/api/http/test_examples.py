@@ -13,7 +13,7 @@ import pytest
 from api import description
 from cli import demo, serving
 from tests.api.conftest import fill, fill_stardust
-from tests.api.contract import Request, prefilled, with_each_option
+from tests.api.contract import Request, described, filled_in, prefilled, with_each_option
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
@@ -49,6 +49,44 @@ def test_the_networks_of_the_examples_are_those_of_the_demo() -> None:
 async def test_an_example_is_answered(visitor: httpx.AsyncClient, request_: Request) -> None:
     answer = await visitor.request(request_.method, request_.path, params=request_.query, json=request_.body)
     assert answer.status_code == 200, answer.text
+
+
+MEDIA_TYPES = {"csv": "text/csv", "ndjson": "application/x-ndjson"}
+
+EXPORTED = [
+    (filled_in(each, {}), each.operation["responses"]["200"]["content"].keys() - {"application/json"})
+    for each in described()
+    if not each.is_alias and "text/csv" in each.operation["responses"].get("200", {}).get("content", {})
+]
+"""Requests for whole listings, with their media types beside JSON."""
+
+
+@pytest.mark.parametrize(("request_", "media_types"), EXPORTED, ids=[each.name for each, _ in EXPORTED])
+async def test_a_format_returns_what_accept_returns_and_takes_precedence(
+    visitor: httpx.AsyncClient, request_: Request, media_types: set[str]
+) -> None:
+    async def read(accept: str, **query: str) -> tuple[int, str, str]:
+        answer = await visitor.get(request_.path, params=request_.query | query, headers={"accept": accept})
+        text = "\n".join(line for line in answer.text.splitlines() if not line.startswith('"Date:"'))
+        return answer.status_code, answer.headers["content-type"], text
+
+    assert len(EXPORTED) > 8
+    page = await read("application/json")
+    assert page[0] == 200
+    for name, media_type in MEDIA_TYPES.items():
+        if media_type not in media_types:
+            assert (await read("*/*", format=name))[0] == 400
+            continue
+        whole = await read(media_type)
+        assert whole[0] == 200
+        assert whole[1].startswith(media_type)
+        assert whole[2]
+        for accept in ("*/*", "application/json", *MEDIA_TYPES.values()):
+            assert await read(accept, format=name) == whole
+            assert await read(accept, format="json") == page
+    wrong = await visitor.get(request_.path, params=request_.query | {"format": "xml"})
+    assert wrong.status_code == 400
+    assert "parameter format: expected " in wrong.text
 
 
 def test_every_operation_has_an_example() -> None:

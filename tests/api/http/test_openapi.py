@@ -21,7 +21,7 @@ from api.families import WORMHOLE_V1
 from api.health import HEALTH
 from api.http import openapi
 from api.http.docs_page import ASSETS, STYLE
-from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of
+from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of, params_of
 from api.http.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
 from api.http.page_sizes import NODE_V1 as NODE_V1_SIZES
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
@@ -48,7 +48,15 @@ GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12,
 
 DOCUMENTED = [each.operation["operationId"] for each in ROUTES if not each.is_alias]
 
-PAGES = {"/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)}
+GUARDIAN_RPC = "publicrpc.v1.PublicRPCService"
+PAGES = {
+    *("/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)),
+    *(
+        f"{prefix}/{GUARDIAN_RPC}/{name}"
+        for prefix in ("", "/api/{network}")
+        for name in ("GetSignedVAA", "GetCurrentGuardianSet")
+    ),
+}
 """Paths that a server serves beside operations."""
 
 
@@ -120,7 +128,7 @@ def test_an_alias_reads_the_parameters_that_the_document_describes(each: Describ
     route = HANDLERS[each.path, each.method]
     of_route = [
         *route.mount.params,
-        *(each.at(route.mount.dialect) for each in arguments(route.operation.handler).values()),
+        *(each.at(route.mount.dialect) for each in params_of(route.operation)),
     ]
     expected = {(param.name, param.where): param.documented()["schema"] for param in of_route}
     described = {
@@ -178,6 +186,7 @@ def test_every_operation_returns_all(each: Described) -> None:
                 ["application/json", "text/csv"],
                 ["application/json", "text/csv", "application/x-ndjson"],
                 ["application/json", SERIALIZED],
+                ["application/json", "text/event-stream"],
             )
             continue
         (content,) = content.values()

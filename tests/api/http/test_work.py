@@ -32,10 +32,16 @@ PARAMETERS = {
 OF_CHAINS = ("{aliasId}", "{foundryId}", "{nftId}")
 """Chrysalis has no chain objects; tests/api/indexer_v1/test_indexer_v1.py counts their reads."""
 
+PENDING = "/explorer/v2/pending/"
+"""The oracle ledger has no pending transactions."""
+
 LISTINGS = sorted(
     path
     for path, names in PARAMETERS.items()
-    if names & {"page_size", "pageSize"} and not path.endswith(OF_CHAINS) and not OF_WORMHOLE.search(path)
+    if names & {"page_size", "pageSize"}
+    and not path.endswith(OF_CHAINS)
+    and PENDING not in path
+    and not OF_WORMHOLE.search(path)
 )
 PAGE_SIZES = (1, 10, 100, 1000)
 

@@ -93,8 +93,15 @@ async def test_a_cursor_is_bound_to_one_query(app: Any, stardust: StardustLedger
 
 async def test_unknown_parameters_are_ignored(app: Any) -> None:
     known = await ask(app, f"{BASE}/outputs/foundry", {"pageSize": 5})
-    assert await ask(app, f"{BASE}/outputs/foundry", {"pageSize": 5, "address": "x", "foo": "bar"}) == known
+    assert await ask(app, f"{BASE}/outputs/foundry", {"pageSize": 5, "foo": "bar"}) == known
     assert known[0] == 200
+
+
+@pytest.mark.parametrize("name", ["address", "ledgerIndex", "hasExpiration"])
+async def test_parameters_of_other_operations_are_named(app: Any, name: str) -> None:
+    status, body = await ask(app, f"{BASE}/outputs/foundry", {name: "1"})
+    assert status == 400
+    assert body["error"]["message"].startswith(f"parameter {name}: expected only aliasAddress, createdAfter, ")
 
 
 async def test_a_known_parameter_may_come_once(app: Any, stardust: StardustLedger) -> None:

@@ -12,6 +12,7 @@ from api.network import NetworkMount
 from api.node_v1 import history_routes as history_v1
 from api.node_v1 import ledger_responses as responses
 from db.store import StoreUnavailable
+from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.http.test_error_shape import assert_shape, client_of
 from tests.api.node_v1.test_node_v1 import data
@@ -285,3 +286,16 @@ async def test_head_of_a_csv_has_no_body(client: httpx.AsyncClient, oracle: Orac
         "text/csv; charset=utf-8",
         b"",
     )
+
+
+@pytest.mark.parametrize("name", ["start_timestamp", "end_timestamp"])
+@pytest.mark.parametrize("headers", [{}, CSV], ids=["json", "csv"])
+async def test_a_time_span_is_rejected_because_the_original_does_not_have_it(
+    client: httpx.AsyncClient, oracle: Oracle, name: str, headers: dict[str, str]
+) -> None:
+    address = busiest(oracle)
+    spelled = format_address(oracle.expected["bech32Hrp"], bytes.fromhex(f"00{address}"))
+    for path in (f"addresses/ed25519/{address}/tx-history", f"addresses/{spelled}/tx-history"):
+        answer = await client.get(f"/api/v1/{path}?{name}=1600000000", headers=headers)
+        assert answer.status_code == 400, answer.text
+        assert answer.json()["error"]["message"].startswith(f"parameter {name}: expected only "), answer.text

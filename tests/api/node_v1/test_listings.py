@@ -58,6 +58,26 @@ async def test_every_milestone_s_messages_are_in_white_flag_order(app: Any, orac
         await check(app, path, "messageIds", ids[::-1], page_size=page_size)
 
 
+async def test_a_milestone_s_messages_as_records(app: Any, oracle: Oracle) -> None:
+    states = set()
+    for line in oracle.milestones:
+        index = line["milestone"]["index"]
+        records = [
+            {
+                "id": entry["id"],
+                "inclusionState": entry["metadata"].get("ledgerInclusionState", "noTransaction"),
+                "milestoneIndex": index,
+            }
+            for entry in line["messages"]
+        ]
+        states |= {record["inclusionState"] for record in records}
+        path = f"/api/v1/milestones/{index}/messages"
+        await check(app, path, "messageIds", records[::-1], page_size=7, expanded="true")
+        _, body = await ask(app, path, {"expanded": "true"})
+        responses_v1.MilestoneMessagesResponse.model_validate(body, strict=True, extra="forbid")
+    assert states == {"noTransaction", "included", "conflicting"}
+
+
 @pytest.mark.parametrize("include_spent", [True, False])
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_every_address(app: Any, oracle: Oracle, page_size: int, include_spent: bool) -> None:

@@ -244,6 +244,6 @@ async def test_ids_are_read_in_either_case_and_unknown_parameters_ignored(
     entry = oracle.entries[0]
     plain = await client.get(f"/api/v1/messages/{entry['id']}/metadata")
     assert plain.status_code == 200
-    for path in (f"{entry['id'].upper()}/metadata", f"{entry['id']}/metadata?pretty=1&pretty=2&page_size=0"):
+    for path in (f"{entry['id'].upper()}/metadata", f"{entry['id']}/metadata?pretty=1&pretty=2&limit=0"):
         answer = await client.get(f"/api/v1/messages/{path}")
         assert answer.content == plain.content

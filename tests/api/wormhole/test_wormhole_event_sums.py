@@ -15,6 +15,7 @@ from api.wormhole.events import sum_routes as wormhole_event_sums
 from ledger.wormhole import allowlist
 from tests.api.wormhole.test_wormhole_events import API, both
 from tests.api.wormhole_network import DAY_S, LAUNCH_DAY, UNLISTED, Message, World
+from tests.conftest import needs_shared
 
 Json = dict[str, Any]
 
@@ -82,6 +83,7 @@ def tree(found: Iterable[Moved], group_by: slice, keys: Iterable[Moved] = ()) ->
 TO = {"notionaltransferred": slice(0, 3), "notionaltransferredto": slice(1, 3)}
 
 
+@needs_shared
 @pytest.mark.parametrize("function", TO)
 async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, function: str) -> None:
     every, group_by = transfers(world), TO[function]
@@ -176,6 +178,7 @@ def total_json(usd: float) -> Json:
     return {"*": {"Symbol": "*", "Notional": usd}}
 
 
+@needs_shared
 async def test_what_is_locked(signed: httpx.AsyncClient, world: World) -> None:
     assert world.locked(LAUNCH_DAY, 30_000).keys() == COINS.keys()
     days = sorted({each.day for each in world.transfers if world.locked(each.day, each.day)})
@@ -197,6 +200,7 @@ async def test_what_is_locked(signed: httpx.AsyncClient, world: World) -> None:
     }
 
 
+@needs_shared
 async def test_what_a_token_locked_is_returned_as_long_as_it_is_on_the_list(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +321,7 @@ def test_cents_of_any_number_that_may_have_been_written() -> None:
     assert wormhole_event_sums.cents(Decimal("0.005")) == 0.01
 
 
+@needs_shared
 async def test_what_a_token_moved_counts_as_long_as_it_is_on_the_list(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +336,7 @@ async def test_what_a_token_moved_counts_as_long_as_it_is_on_the_list(
     assert found["WithinPeriod"] == tree(held, slice(0, 3))
 
 
+@needs_shared
 async def test_chain_1_is_never_the_beginning_of_chain_10(signed: httpx.AsyncClient, world: World) -> None:
     last = max(each.day for each in world.verified if each.served["emitter_chain"] in (10, 14, 16))
 

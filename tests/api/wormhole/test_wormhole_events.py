@@ -27,6 +27,7 @@ from tests.api.wormhole_network import (
 Json = dict[str, Any]
 
 API = "/api/wormhole/events"
+TRANSFERS = ("token_transfer", "token_transfer_with_payload")
 NAMES = {1: "solana", 2: "ethereum", 3: "terra", 4: "bsc", 5: "polygon", 26: "pythnet"}
 
 
@@ -110,7 +111,7 @@ async def test_every_row_is_answered_whole_by_its_key(signed: httpx.AsyncClient,
             assert rest["AssetMetaPayload"]["Decimals"] == str(record["decoded"]["decimals"])
         if is_nft:
             assert rest["NFTTransferPayload"]["TokenId"] == record["decoded"]["token_id"]
-        assert (rest["ChainDetails"] is not None) is (record["row_key"] == world.first_transfer["row_key"])
+        assert (rest["ChainDetails"] is not None) is (is_nft or record["payload_kind"] in TRANSFERS)
         if expected["TokenTransferPayload"] is not None and world.amount(message) is not None:
             transfers += 1
             assert rest["TransferDetails"]["Amount"] == plain(world.amount(message))
@@ -130,7 +131,11 @@ FAMILIES = {
 }  # fmt: skip
 
 
-RESULTING = dict.fromkeys(("ResultingTokenAddress", "ResultingTokenSymbol", "ResultingTokenName"), "")
+RESULTING = {
+    "ReceiverAddress": "0xce96a707a4e0b0fe34d28d3c4e580c48634519e5",
+    **dict.fromkeys(("ResultingTokenAddress", "ResultingTokenSymbol", "ResultingTokenName"), ""),
+}
+"""Of the first transfer, a token of Solana to Ethereum that no message describes."""
 
 
 class Watched:
@@ -162,7 +167,7 @@ async def test_of_a_row_only_the_requested_families_are_read(wormhole_store: Any
         "sequence": key["sequence"],
     }
     whole = row_of(world, world.of_record(record)) | {
-        "ChainDetails": {"SenderAddress": "aNativeSender", "ReceiverAddress": "", **RESULTING},
+        "ChainDetails": {"SenderAddress": "aNativeSender", **RESULTING},
         "MessagePublication": None,
     }
     whole["TokenTransferPayload"]["PayloadId"] = "1"
@@ -211,7 +216,7 @@ async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, wo
         brief = await both(signed, "readrows", prefix=prefix, families="MessagePublication")
         assert [each["Payload"] for each in brief["Rows"]] == [each["Payload"] for each in found[:30]]
     assert (await both(signed, "readrows", prefix="1:", cursor="abc"))["code"] == 3
-    assert (await both(signed, "readrows", prefix="1"))["message"].startswith("parameter prefix: expected CHAIN: or")
+    assert (await both(signed, "readrows", prefix="1"))["message"].startswith("parameter prefix: expected CHAIN:ADD")
 
 
 async def test_a_chain_is_known_by_its_name_and_what_is_not_there_is_a_404(
@@ -376,12 +381,41 @@ async def test_an_empty_value_counts_for_none(signed: httpx.AsyncClient) -> None
         empty = await both(signed, function, forChain="", forAddress="", groupBy="", readyCheck="1")
         assert empty == await both(signed, function) != {}
     missing = await both(signed, "readrow", emitterChain="2", emitterAddress="", sequence="1")
-    assert missing["message"] == "parameter emitterAddress: expected 64 hex characters, found nothing"
+    assert missing["message"] == (
+        "parameter emitterAddress: expected 64 hex characters, with or without 0x, found nothing"
+    )
 
 
-async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
-    answer = await signed.post(f"{API}/totals", json={"numDays": 7})
-    assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}
+async def test_an_address_may_start_with_0x(signed: httpx.AsyncClient, world: World) -> None:
+    record = next(
+        each.served for each in world.verified if any(letter in each.served["emitter_address"] for letter in "abcdef")
+    )
+    chain, address, sequence = record["message_id"].split("/")
+    given = {"emitterChain": chain, "sequence": sequence}
+    expected = await both(signed, "readrow", **given, emitterAddress=address)
+    assert expected["EmitterAddress"] == address
+    for spelled in (f"0x{address}", f"0x{address.upper()}"):
+        assert await both(signed, "readrow", **given, emitterAddress=spelled) == expected
+    of_contract = {"groupBy": "address", "forChain": chain}
+    expected = await both(signed, "recent", **of_contract, forAddress=address)
+    assert await both(signed, "recent", **of_contract, forAddress=f"0x{address}") == expected != {}
+
+
+async def test_a_posted_value_is_a_text_or_an_integer(signed: httpx.AsyncClient, world: World) -> None:
+    record = max((each.served for each in world.verified), key=lambda each: each["sequence"])
+    chain, address, sequence = record["message_id"].split("/")
+    given: Json = {"emitterChain": chain, "emitterAddress": address, "sequence": sequence}
+    expected = (await signed.post(f"{API}/readrow", json=given)).json()
+    given |= {"emitterChain": int(chain), "sequence": int(sequence)}
+    assert (await signed.post(f"{API}/readrow", json=given)).json() == expected
+    assert expected["Sequence"].lstrip("0") == sequence
+    totals = await both(signed, "totals", numDays="7")
+    assert (await signed.post(f"{API}/totals", json={"numDays": 7})).json() == totals
+    assert (await signed.post(f"{API}/readrow", json={**given, "sequence": 2**64 - 1})).status_code == 404
+    for wrong in (7.5, True, None, [7], 2**64, -(2**70)):
+        answer = await signed.post(f"{API}/totals", json={"numDays": wrong})
+        expected = {"code": 3, "message": "body, field numDays: expected a text or an integer", "details": []}
+        assert (answer.status_code, answer.json()) == (400, expected), wrong
 
 
 async def test_no_body_is_an_empty_request_where_no_key_is_mandatory(signed: httpx.AsyncClient) -> None:

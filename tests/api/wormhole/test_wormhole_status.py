@@ -34,7 +34,7 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert found.verdicts["verified"] == len(world.verified)
     assert sum(found.verdicts.values()) == len(world.verified) + len(unverified)
     assert found.verdicts.keys() <= {"verified", "unknown_set", "order", "index", "signer", "repeated", "quorum"}
-    assert (found.written_alone, found.duplicates, found.is_whole) == (1, 0, True)
+    assert (found.written_alone, found.duplicates, found.is_whole) == (2, 0, True)
 
     emitters = {(each.record["emitter_chain"], each.record["emitter_address"]) for each in world.observed}
     assert found.emitters == len(emitters) + 1
@@ -47,7 +47,7 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
         gaps = sum(each + 1 not in held for each in held) - 1
         if missing and emitter != GOVERNANCE:
             expected[emitter] = (min(held), max(held), missing, gaps)
-    assert len(expected) > 2
+    assert expected
     assert len(sequences[GOVERNANCE]) > 2
     assert {tuple(dataclasses.astuple(each)[:2]): dataclasses.astuple(each)[2:] for each in found.gaps} == expected
     assert [each.missing for each in found.gaps] == sorted((each[2] for each in expected.values()), reverse=True)
@@ -57,7 +57,7 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert text[0] == f"network {NETWORK}: {len(world.verified)} verified messages of {len(emitters) + 1} emitters"
     assert f"missing     {found.missing:,} sequences" in text
     assert text[2].startswith(f"verdicts    verified {len(world.verified)}, ")
-    assert text[2].endswith("; without a VAA 1")
+    assert text[2].endswith("; without a VAA 2")
     assert not any(line.startswith(("complete", "coverage")) for line in text)
     assert json.loads(json.dumps(dataclasses.asdict(found)))["days"][0][0] == date(min(days))
 

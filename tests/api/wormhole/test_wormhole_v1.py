@@ -92,8 +92,12 @@ async def test_every_verified_message_of_every_chain_but_pythnet_newest_first(
 
 
 async def test_a_path_may_end_with_a_slash_as_wormholescans_own_do(signed: httpx.AsyncClient, world: World) -> None:
-    for path in ("vaas", f"vaas/{world.first_transfer['message_id']}", "operations"):
-        plain, slashed = [await signed.get(f"{API}/{each}?pageSize=2") for each in (path, f"{path}/")]
+    for path, query in (
+        ("vaas", "?pageSize=2"),
+        (f"vaas/{world.first_transfer['message_id']}", ""),
+        ("operations", ""),
+    ):
+        plain, slashed = [await signed.get(f"{API}/{each}{query}") for each in (path, f"{path}/")]
         assert plain.status_code == slashed.status_code == 200
         assert plain.json() == slashed.json()
     assert (await signed.get(f"{API}/vaas//")).status_code == 404
@@ -399,7 +403,7 @@ async def test_behind_any_observation_the_list_goes_on(signed: httpx.AsyncClient
             for page in (0, 1, 2)
             for each in (await signed.get(f"{API}/{path}", params=requested | {"page": page})).json()
         ]
-        assert len(whole) > 20
+        assert len(whole) > 5
         found: list[Json] = []
         while True:
             behind = {"cursor": found[-1]["id"], "page": 10_000} if found else {}
@@ -551,7 +555,7 @@ async def test_the_history_of_guardian_sets(signed: httpx.AsyncClient, world: Wo
         ("vaas?appId=UNKNOWN", "parameter appId: expected one of PORTAL_TOKEN_BRIDGE, "),
         ("vaas/x", "parameter chain: expected an integer from 0 to 65535, found 'x'"),
         ("vaas/2/xyz", "parameter emitter: expected up to 64 hex digits, with or without 0x, or an address as "),
-        ("observations?txHash=", "parameter txHash: expected 1 to 128 letters and digits, found ''"),
+        ("observations?txHash=%2B", "parameter txHash: expected 1 to 128 letters and digits, found '+'"),
         ("observations?page=10001&pageSize=1", "parameter page: "),
     ],
 )

@@ -62,6 +62,13 @@ def check_typed(value: Any, where: str) -> None:
                 check_typed(each, f"{where}.{name}")
 
 
+def written(value: Any) -> Any:
+    """The JSON of a parsed body: of a model, a list of models or a number."""
+    if isinstance(value, list):
+        return [each.to_dict() for each in value]
+    return value if isinstance(value, float) else value.to_dict()
+
+
 def main() -> None:
     """Answers every line."""
     folder, base = Path(sys.argv[1]), sys.argv[2]
@@ -81,8 +88,7 @@ def main() -> None:
             answer = found.parsed.payload.read().hex()
         else:
             check_typed(found.parsed, operation)
-            several = isinstance(found.parsed, list)
-            answer = [each.to_dict() for each in found.parsed] if several else found.parsed.to_dict()
+            answer = written(found.parsed)
         reported = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
         sys.stdout.write(json.dumps(reported) + "\n")
 

@@ -29,7 +29,7 @@ DIGEST = b"\xdd" * 32
 @pytest.fixture
 def settings(tmp_path: Path) -> StoreSettings:
     settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", NETWORK)
-    assert migrate(settings) == ["0008_wormhole"]
+    assert migrate(settings) == ["0008_wormhole", "0011_token_list"]
     return settings
 
 
@@ -218,7 +218,12 @@ async def test_the_status_of_a_network_without_milestones_reports_its_tables(sto
     put(store, tables.emitters, {"emitter_chain": 2, "emitter_address": EMITTER})
     put(store, tables.sequence_hints, {name: place(7)[name] for name in tables.sequence_hints.names})
     status = await get_status(store, NETWORK)
-    assert (status.complete, status.missing, status.proved, status.migrations) == ([], [], {}, ["0008_wormhole"])
+    assert (status.complete, status.missing, status.proved, status.migrations) == (
+        [],
+        [],
+        {},
+        ["0008_wormhole", "0011_token_list"],
+    )
     assert {size.table: size.rows for size in status.tables}["vaas"] == 5
     assert (status.vaas.verdicts, status.vaas.written_alone, status.vaas.duplicates) == ({"verified": 2}, 1, 1)
     assert status.vaas.gaps == [EmitterGaps(2, EMITTER.hex(), 7, 12, missing=4, gaps=1)]

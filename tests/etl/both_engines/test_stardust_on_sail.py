@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.etl.conftest import Stores
+from tests.etl.tables.test_pending import test_a_rebuild_into_a_new_store_has_the_pending_messages_too
 from tests.etl.test_oracle import check
 from tests.etl.test_stardust_oracle import (
     GEOMETRIES,
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.loads
 __all__ = [
     "loads",
     "node_json",
+    "test_a_rebuild_into_a_new_store_has_the_pending_messages_too",
     "test_one_store_holds_both_eras",
     "test_the_second_era_follows_in_a_load_of_its_own",
 ]

@@ -783,6 +783,7 @@ CREATE TABLE tokens (
   symbol TEXT,
   name TEXT,
   digest BLOB,
+  coin_gecko_id TEXT,
   PRIMARY KEY (token_key)
 ) WITHOUT ROWID;
 

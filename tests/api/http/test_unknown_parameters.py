@@ -1,0 +1,121 @@
+"""Query parameters that an operation does not have, over every operation of the contract.
+
+A name that the contract gives to another operation of the same protocol is always rejected. Any other name is ignored
+where an original ignores it, and rejected by operations that no other program has.
+"""
+
+import re
+from collections import defaultdict
+from typing import Any
+
+import orjson
+import pytest
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db.store import StoreUnavailable
+from tests.api.asgi import ask
+from tests.api.contract import Described, described, example, sent
+from tests.api.http.test_error_shape import BrokenStore
+from tests.api.oracle import Json
+from tests.api.paths import OF_WORMHOLE
+from tests.conftest import ROOT
+
+ROUTES = [each for each in described() if each.method == "get"]
+
+STRICT = re.compile(
+    r"/(explorer|analytics)/v2/"  # as inx-chronicle
+    r"|^/api/{network}/(outputs|aliases|foundries|nft)(/{(alias|foundry|nft)Id})?$"  # of the Stardust schema plan
+    r"|/(wormhole|api)/v1/(gaps(/|$)|coverage$|guardian-sets$|vaas/.*/(signatures|verification)$)"
+    r"|/wormhole/events/(readrows|findrows)$"
+    r"|/milestones/{index}/messages$|/core/v2/sync$|^/api/{network}/events$"
+)
+"""Operations that no other program has, and those whose original rejects unknown parameters."""
+
+
+def names_of(each: Described) -> set[str]:
+    return {parameter["name"] for parameter in each.operation.get("parameters", ()) if parameter["in"] == "query"}
+
+
+def protocol_of(path: str) -> str:
+    return "signed" if OF_WORMHOLE.search(path) else "iota"
+
+
+DOCUMENTED: dict[str, set[str]] = defaultdict(set)
+for _each in ROUTES:
+    DOCUMENTED[protocol_of(_each.path)] |= names_of(_each)
+
+
+@pytest.fixture(scope="module")
+def app() -> Any:
+    """A server without a working store: what is rejected is rejected before the store is read."""
+    store = BrokenStore(StoreUnavailable("away"))
+    networks = {
+        "iota": NetworkMount(store, "iota", "atoi"),
+        "signed": NetworkMount(store, "signed", wormhole="mainnet"),
+    }
+    return create_app(networks, "iota", ApiSettings())
+
+
+async def response_to(app: Any, each: Described, query: Json) -> tuple[int, Json]:
+    """The response to the operation's own example with more parameters."""
+    parameters = each.operation.get("parameters", ())
+    values = {parameter["name"]: sent(example(parameter)) for parameter in parameters}
+    required = {
+        parameter["name"]: values[parameter["name"]]
+        for parameter in parameters
+        if parameter["in"] == "query" and parameter["required"]
+    }
+    path = each.path.format(**values | {"network": protocol_of(each.path)})
+    return await ask(app, path, required | query)
+
+
+def message_of(body: Json) -> str:
+    message: str = body["error"]["message"] if "error" in body else body["message"]
+    return message
+
+
+@pytest.mark.parametrize("each", ROUTES, ids=lambda each: each.name)
+async def test_no_parameter_of_another_operation_is_ignored(app: Any, each: Described) -> None:
+    others = DOCUMENTED[protocol_of(each.path)] - names_of(each)
+    assert len(others) > 10
+    for name in sorted(others):
+        status, body = await response_to(app, each, {name: "1"})
+        assert status == 400, (name, body)
+        assert message_of(body).startswith(f"parameter {name}: expected only "), name
+
+
+@pytest.mark.parametrize("each", ROUTES, ids=lambda each: each.name)
+async def test_a_name_that_nothing_has_is_ignored_only_as_an_original_does(app: Any, each: Described) -> None:
+    (status, body), (without, _) = [await response_to(app, each, query) for query in ({"no-such": "1"}, {})]
+    if STRICT.search(each.path):
+        assert status == 400
+        assert message_of(body).startswith("parameter no-such: expected only ")
+    else:
+        assert status == without != 400
+        assert "no-such" not in str(body)
+
+
+POSTED = [each for each in described() if each.method == "post" and "/wormhole/events/" in each.path]
+
+
+@pytest.mark.parametrize("each", POSTED, ids=lambda each: each.name)
+async def test_a_posted_object_is_read_as_the_query_is(app: Any, each: Described) -> None:
+    schema = each.operation["requestBody"]["content"]["application/json"]["schema"]
+    others = set().union(*(names_of(route) for route in ROUTES if "/wormhole/events/" in route.path))
+    for name in sorted(others - schema["properties"].keys()):
+        status, body = await ask(app, each.path.format(network="signed"), posted=orjson.dumps({name: "1"}))
+        assert status == 400
+        assert message_of(body).startswith(f"body, field {name}: expected only "), name
+    status, body = await ask(app, each.path.format(network="signed"), posted=b'{"no-such": "1"}')
+    assert ("no-such" in message_of(body)) is bool(STRICT.search(each.path))
+
+
+def test_every_extension_of_the_docs_is_strict() -> None:
+    """Rows whose remark begins with the word are operations that the original API does not have."""
+    page = (ROOT / "docs/supported.md").read_text()
+    rows = re.findall(r"^\| GET (/\S+?)[? ]\S* *\| answered \| extension", page, re.MULTILINE)
+    assert len(rows) > 12
+    prefixes = ("", "/api", "/api/{network}", "/api/{network}/wormhole/v1")
+    for row in rows:
+        assert any(STRICT.search(prefix + row) for prefix in prefixes), row
