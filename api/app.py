@@ -257,8 +257,10 @@ def routes(
     def mounted(_: Mapping[str, str]) -> list[str]:
         protocols = {mount.protocol for mount in networks.values()}
         served = [*(iota if IOTA in protocols else ()), *(of_wormhole if WORMHOLE in protocols else ())]
-        prefixes = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
-        return sorted({each for each in prefixes if "{" not in each} | networks.keys())
+        # Wallets look here for nodes that count votes.
+        prefixes = {mount.prefix for family, mount in served if family is not PARTICIPATION_V1}
+        fixed = {each.removeprefix("/api/") for each in prefixes if each.startswith("/api/") and "{" not in each}
+        return sorted(fixed | networks.keys())
 
     of_all = (
         (HEALTH, Mount("", lambda _: networks)),

@@ -36,6 +36,17 @@ async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: 
 async def test_routes_are_what_is_below_api(mount: NetworkMount) -> None:
     async with client_of({"mainnet": mount, "comnet": mount}, "mainnet") as client:
         answer = await client.get("/api/routes")
-    below = ["analytics/v2", "comnet", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "mainnet", "poi/v1", "v1"]
+    below = [
+        "analytics/v2",
+        "comnet",
+        "core/v1",
+        "core/v2",
+        "explorer/v2",
+        "indexer/v1",
+        "mainnet",
+        "poi/v1",
+        "supply/v1",
+        "v1",
+    ]
     assert (answer.status_code, answer.json()) == (200, {"routes": below})
     assert answer.headers["content-type"] == "application/json"

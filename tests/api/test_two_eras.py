@@ -277,7 +277,18 @@ async def test_one_server_answers_for_a_network_of_each_era(
         assert (none.status_code, none.json()["error"]["code"]) == (501, "501")
         assert none.json()["error"]["message"] == ("network permatest-1 has no Stardust milestone: use node REST v1")
         assert (await client.get("/api/routes")).json() == {
-            "routes": ["analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "new", "old", "poi/v1", "v1"]
+            "routes": [
+                "analytics/v2",
+                "core/v1",
+                "core/v2",
+                "explorer/v2",
+                "indexer/v1",
+                "new",
+                "old",
+                "poi/v1",
+                "supply/v1",
+                "v1",
+            ]
         }
 
 
