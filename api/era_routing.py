@@ -46,8 +46,8 @@ TRANSACTIONS: Mapping[Era, tuple[Any, Callable[[Any], Json], type]] = {
 }
 """Era → codec, JSON of a payload, class of a transaction."""
 
-RECEIPT_ERAS = {3: Era.CHRYSALIS, 0: Era.STARDUST}
-"""First byte of a receipt → era. In Chrysalis it is the payload type, in Stardust the option type."""
+RECEIPT_TYPES = {Era.CHRYSALIS: 3, Era.STARDUST: 0}
+"""Era → first byte of its receipts. In Chrysalis it is the payload type, in Stardust the option type."""
 
 
 def of_message(row: Row) -> Era:
@@ -63,11 +63,6 @@ def of_output(row: Row) -> Era:
 def of_milestone(row: Row) -> Era:
     """Returns the era of a row of `milestones`."""
     return MILESTONE_ERAS[int.from_bytes(row["payload"][:4], "little")]
-
-
-def of_receipt(row: Row) -> Era:
-    """Returns the era of a row of `receipts`."""
-    return RECEIPT_ERAS[row["payload"][0]]
 
 
 def other(found: Era, what: str) -> OtherEra:

@@ -5,8 +5,9 @@ The outputs that a milestone changed are available for both eras, because the re
 
 from api import era_routing as eras
 from api.core_v2.responses import ReceiptsV2, TreasuryV2, UtxoChangesV2
-from api.era_routing import Era
+from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
+from api.fields.span_params import Span, edges_of
 from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
 from api.handlers import ledger_state
@@ -15,6 +16,7 @@ from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, milestones
+from db.queries.spans import find_span
 from db.store import Row
 from ledger.stardust.codec import decode_option, decode_payload
 from ledger.stardust.json import option_json, payload_json
@@ -69,35 +71,54 @@ async def treasury(network: NetworkMount) -> Json:
     return {"milestoneId": f"0x{left['milestoneId']}", "amount": str(left["amount"])}
 
 
-async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
+async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst, span: Span) -> Json:
     """Returns all receipts, by the legacy milestone that they migrate from.
 
     `state` is present if there are more. Nodes have no pages here. By default a page has as many receipts as a node
     lists.
     """
-    page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
+    page = await ledger.list_receipts(
+        network.store,
+        network.name,
+        first_byte=RECEIPT_TYPES[Era.STARDUST],
+        window=await find_span(network.store, network.name, *edges_of(span)),
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
     return receipts_json(page)
 
 
 async def receipts_migrated_at(
-    network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
+    network: NetworkMount,
+    migrated_at: MigratedAt,
+    page_size: PageSize,
+    state: State,
+    newest: OldestFirst,
+    span: Span,
 ) -> Json:
     """Returns the receipts that migrate from one legacy milestone.
 
     The list is empty if there are none.
     """
     page = await ledger.list_receipts(
-        network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
+        network.store,
+        network.name,
+        first_byte=RECEIPT_TYPES[Era.STARDUST],
+        migrated_at=migrated_at,
+        window=await find_span(network.store, network.name, *edges_of(span)),
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
     )
     return receipts_json(page)
 
 
 def receipts_json(page: Page) -> Json:
-    """Returns a page of rows of `receipts` as the node writes them, without Chrysalis receipts."""
+    """Returns a page of rows of `receipts` as the node writes them."""
     items = [
         {"receipt": option_json(decode_option(row["payload"])), "milestoneIndex": row["milestone_index"]}
         for row in page.rows
-        if eras.of_receipt(row) is Era.STARDUST
     ]
     return {"receipts": items} | ({} if page.cursor is None else {"state": page.cursor})
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import WithJsonSchema
 
-from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, TAG_MAX_BYTES
+from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
 from api.http.errors import BadParameter
 from api.http.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM
 from api.http.params import Param, flag, hexadecimal, integer, page_size, path, reader, unchecked_text, words
@@ -88,6 +88,11 @@ HistoryPageSize = Annotated[
     int, replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
 ]
 """Named and read as in inx-api-core-v1, in every dialect."""
+
+HistoryOrder = Annotated[
+    bool | None,
+    replace(SORT, meaning="Which end comes first; by default the newest in JSON, the oldest in CSV", default=None),
+]
 
 _tag_bytes = reader(hexadecimal(1, TAG_MAX_BYTES))
 

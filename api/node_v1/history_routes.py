@@ -1,22 +1,23 @@
 """Node REST v1, the history of an address, as inx-api-core-v1 returns it: by pages, or complete as CSV.
 
-Results are at ledgerIndex, because sent amounts follow from the ledger state. A history begins after genesis. CSV has
-the oldest transaction first, as in the original.
+Results are at ledgerIndex, because sent amounts follow from the ledger state. A history begins after genesis. By
+default CSV has the oldest transaction first, as in the original.
 """
 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
-from api.fields.chrysalis_params import Ed25519Address, HistoryPageSize
+from api.fields.chrysalis_params import Ed25519Address, HistoryOrder, HistoryPageSize
 from api.fields.inclusion_state import inclusion
 from api.fields.params import Address, State
+from api.fields.span_params import TimedSpan
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
 from api.http.streaming import CSV, Export, csv_text
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import HistoryResponse
-from api.node_v1.pages import address_head, serialized_ed25519
+from api.node_v1.pages import address_head, serialized_ed25519, window
 from db.queries import ledger, messages, transactions
 from db.store import Row
 
@@ -37,15 +38,28 @@ NO_CONFLICT = 0
 """CSV value of a transaction that took effect."""
 
 
-async def tx_history(network: NetworkMount, address: Address, page_size: HistoryPageSize, state: State) -> Json:
-    """Returns what an address received and sent, newest first.
+async def tx_history(
+    network: NetworkMount,
+    address: Address,
+    page_size: HistoryPageSize,
+    state: State,
+    newest: HistoryOrder,
+    span: TimedSpan,
+) -> Json:
+    """Returns what an address received and sent, newest first by default.
 
-    With `Accept: text/csv` the response contains the whole history, oldest first.
+    With `Accept: text/csv` the response contains the whole history between the ends, oldest first by default.
     """
     serialized = network.address(address)
     applied = await ledger.get_applied(network.store, network.name)
     page = await transactions.list_history(
-        network.store, serialized, applied, newest=True, page_size=page_size, cursor=state
+        network.store,
+        serialized,
+        applied,
+        window=await window(network, span),
+        newest=newest is not False,
+        page_size=page_size,
+        cursor=state,
     )
     return {
         **address_head(serialized),
@@ -58,15 +72,20 @@ async def tx_history(network: NetworkMount, address: Address, page_size: History
 
 
 async def ed25519_tx_history(
-    network: NetworkMount, address: Ed25519Address, page_size: HistoryPageSize, state: State
+    network: NetworkMount,
+    address: Ed25519Address,
+    page_size: HistoryPageSize,
+    state: State,
+    newest: HistoryOrder,
+    span: TimedSpan,
 ) -> Json:
-    """Returns what an Ed25519 address in hex received and sent, newest first.
+    """Returns what an Ed25519 address in hex received and sent, newest first by default.
 
-    With `Accept: text/csv` the response contains the whole history, oldest first. The list includes conflicting
-    transactions, which change no balance. Funds migrated to the address are `migrated`; their `transactionId` is the id
-    of the milestone whose treasury they left.
+    With `Accept: text/csv` the response contains the whole history between the ends, oldest first by default. The list
+    includes conflicting transactions, which change no balance. Funds migrated to the address are `migrated`; their
+    `transactionId` is the id of the milestone whose treasury they left.
     """
-    return await tx_history(network, serialized_ed25519(network, address), page_size, state)
+    return await tx_history(network, serialized_ed25519(network, address), page_size, state, newest, span)
 
 
 async def history_items(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
@@ -96,15 +115,24 @@ def history_item(row: Row, conflict_reason: int | None) -> Json:
     }
 
 
-async def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenerator[str]:
-    """Yields the whole history of an address, one page per part."""
+async def tx_history_csv(
+    network: NetworkMount, address: Address, newest: HistoryOrder, span: TimedSpan
+) -> AsyncGenerator[str]:
+    """Yields the history of an address between two ends, one page per part."""
     serialized = network.address(address)
     applied = await ledger.get_applied(network.store, network.name)
     lines = csv_head(serialized[2:], applied.stop - 1, datetime.now(UTC).timestamp())
+    between = await window(network, span)
     cursor: str | None = None
     while True:
         page = await transactions.list_history(
-            network.store, serialized, applied, newest=False, page_size=MAXIMUM, cursor=cursor
+            network.store,
+            serialized,
+            applied,
+            window=between,
+            newest=newest is True,
+            page_size=MAXIMUM,
+            cursor=cursor,
         )
         lines += [csv_line(item) for item in await history_items(network, page.rows)]
         yield csv_text(lines)
@@ -113,9 +141,11 @@ async def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenera
         cursor, lines = page.cursor, []
 
 
-def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address) -> AsyncGenerator[str]:
-    """Yields the whole history of an Ed25519 address in hex."""
-    return tx_history_csv(network, serialized_ed25519(network, address))
+def ed25519_tx_history_csv(
+    network: NetworkMount, address: Ed25519Address, newest: HistoryOrder, span: TimedSpan
+) -> AsyncGenerator[str]:
+    """Yields the history of an Ed25519 address in hex."""
+    return tx_history_csv(network, serialized_ed25519(network, address), newest, span)
 
 
 def csv_head(address: str, ledger_index: int, made_at: float) -> list[list[object]]:

@@ -3,10 +3,10 @@
 Endpoints that need a live node return 501 with the reason.
 """
 
-from api import era_routing as eras
-from api.era_routing import Era
+from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.chrysalis_params import Ed25519Address
 from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State
+from api.fields.span_params import Span, edges_of
 from api.handlers.ledger_state import treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
@@ -16,6 +16,7 @@ from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, Trea
 from api.node_v1.pages import address_head, serialized_ed25519
 from db.listing.page import Page
 from db.queries import ledger
+from db.queries.spans import find_span
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
@@ -43,31 +44,50 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Jso
     return await balance(network, serialized_ed25519(network, address))
 
 
-async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
+async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst, span: Span) -> Json:
     """Returns all receipts, by the legacy milestone that they migrate from."""
-    page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
+    page = await ledger.list_receipts(
+        network.store,
+        network.name,
+        first_byte=RECEIPT_TYPES[Era.CHRYSALIS],
+        window=await find_span(network.store, network.name, *edges_of(span)),
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
     return receipts_json(page)
 
 
 async def receipts_of(
-    network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
+    network: NetworkMount,
+    migrated_at: MigratedAt,
+    page_size: PageSize,
+    state: State,
+    newest: OldestFirst,
+    span: Span,
 ) -> Json:
     """Returns the receipts that migrate from one legacy milestone.
 
     The list is empty if there are none.
     """
     page = await ledger.list_receipts(
-        network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
+        network.store,
+        network.name,
+        first_byte=RECEIPT_TYPES[Era.CHRYSALIS],
+        migrated_at=migrated_at,
+        window=await find_span(network.store, network.name, *edges_of(span)),
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
     )
     return receipts_json(page)
 
 
 def receipts_json(page: Page) -> Json:
-    """Returns a page of rows of `receipts` as the node writes them, without Stardust receipts."""
+    """Returns a page of rows of `receipts` as the node writes them."""
     items = [
         {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
         for row in page.rows
-        if eras.of_receipt(row) is Era.CHRYSALIS
     ]
     return {"receipts": items, "state": page.cursor}
 

@@ -6,10 +6,12 @@ All results are as of a ledger index, which a request reads once.
 from collections.abc import Sequence
 
 from db import schema
-from db.listing.page import Page, list_partition
-from db.listing.streams import get_chunk_size
-from db.partitions import ms_range_id
+from db.listing.page import Listing, Page, list_page, list_partition
+from db.listing.streams import get_chunk_size, partition_source
+from db.partitions import lookup_key_text, ms_range_id
+from db.queries import milestones
 from db.store import Bound, LedgerUnknown, NotFound, Row, Store
+from db.times import Window
 
 BALANCE_HINT = ("balance", "address", True)
 """Output kind, variant and included: the columns of addresses_hints for address_balances, after the address."""
@@ -122,20 +124,39 @@ async def list_receipts(
     store: Store,
     network: str,
     *,
+    first_byte: int,
     migrated_at: int | None = None,
+    window: Window | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `receipts` by the legacy milestone that they migrate from (all or one), then by their own milestone."""
-    return await list_partition(
+    """Rows of `receipts` by the legacy milestone that they migrate from (all or one), then by their own milestone.
+
+    `first_byte` of the payload selects an era. A `window` restricts the milestones that contain the receipts.
+    """
+
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        of_era = [row for row in rows if row["payload"][0] == first_byte]
+        if window is None:
+            return of_era
+        times = await milestones.find_timestamps(store, [row["milestone_index"] for row in of_era])
+        in_ms = [None if time is None else 1000 * time for time in times]
+        return [row for row, time in zip(of_era, in_ms, strict=True) if window.includes(row["milestone_index"], time)]
+
+    prefix = () if migrated_at is None else (migrated_at,)
+    span = f" {window}" if window else ""
+    return await list_page(
         store,
-        schema.receipts,
-        (network,),
+        Listing(
+            schema.receipts,
+            [partition_source(schema.receipts, (network,), prefix=prefix)],
+            f"receipts {lookup_key_text((network, *prefix))} {first_byte}{span}",
+            keep=keep,
+        ),
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        prefix=() if migrated_at is None else (migrated_at,),
     )
 
 

@@ -38,7 +38,14 @@ async def find_conflicting_message_id(store: Store, transaction_id: str) -> str 
 
 
 async def list_history(
-    store: Store, address: str, applied: range, *, newest: bool, page_size: int, cursor: str | None
+    store: Store,
+    address: str,
+    applied: range,
+    *,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
 ) -> Page:
     """A page of `transactions_by_address`: everything that an address received, sent, or attempted to send.
 
@@ -58,6 +65,7 @@ async def list_history(
         cursor=cursor,
         keep=keep if applied.start > 1 else None,
         query="history",
+        window=window,
         as_of=applied.stop - 1,
         columns=HISTORY_COLUMNS,
     )

@@ -19,7 +19,7 @@ from ledger.base_token import IOTA, SHIMMER, base_token_json, known_token
 from ledger.stardust.protocol_parameters import decode_parameters, parameters_json
 from tests import reference, reference_stardust
 from tests.api.conftest import GEOMETRIES, fill, fill_stardust, filled_with, new_store
-from tests.api.oracle import GENESIS, Oracle
+from tests.api.oracle import GENESIS, Json, Oracle
 from tests.api.stardust import TOKEN, StardustLedger
 from tests.reference_rows import Rows, table_rows
 
@@ -138,6 +138,16 @@ async def test_receipts_of_the_other_era_are_left_out(
     assert both == (100, 100)
     assert (await client.get("/api/core/v2/receipts/100")).json() == {"receipts": later[:1]}
     assert (await client.get("/api/v1/receipts/100")).json()["data"]["receipts"] == first["receipts"][:1]
+    for path, receipts in (("core/v2", later), ("v1", first["receipts"])):
+        found: list[list[Json]] = []
+        state: str | None = ""
+        while state is not None:
+            query = {"page_size": 1} | ({"state": state} if state else {})
+            answer = (await client.get(f"/api/{path}/receipts", params=query)).json()
+            page = answer.get("data", answer)
+            found.append(page["receipts"])
+            state = page.get("state")
+        assert found == [[each] for each in receipts]
 
 
 async def test_chrysalis_outputs_are_answered_as_stardust_took_them_over(

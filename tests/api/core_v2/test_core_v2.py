@@ -128,6 +128,27 @@ async def test_receipts_and_the_treasury_are_the_node_s(client: httpx.AsyncClien
     assert await body(client, "treasury", responses_v2.TreasuryV2) == stardust.expected["treasury"]
 
 
+async def test_receipts_between_two_ends(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
+    expected = stardust.expected["receipts"]
+    times = {each["index"]: each["timestamp"] for each in stardust.milestone_entries}
+    second = expected[1]["milestoneIndex"]
+    assert expected[0]["milestoneIndex"] < second < expected[2]["milestoneIndex"]
+    for query, found in (
+        (f"start={second}", expected[1:]),
+        (f"end={second}", expected[:2]),
+        (f"start={second}&end={second}", expected[1:2]),
+        (f"start={times[second]}", expected[1:]),
+        (f"end={times[second] - 1}", expected[:1]),
+        (f"start={second + 1}&end={second}", []),
+        (f"start={second}&sort=newest", expected[:0:-1]),
+    ):
+        assert await body(client, f"receipts?{query}", responses_v2.ReceiptsV2) == {"receipts": found}, query
+    migrated_at = expected[1]["receipt"]["migratedAt"]
+    for query, found in ((f"start={second}", expected[1:2]), (f"start={second + 1}", [])):
+        path = f"receipts/{migrated_at}?{query}"
+        assert await body(client, path, responses_v2.ReceiptsV2) == {"receipts": found}
+
+
 @pytest.mark.parametrize("page_size", [1, 2, 3])
 async def test_receipts_come_in_pages_too(client: httpx.AsyncClient, stardust: StardustLedger, page_size: int) -> None:
     found, state = [], ""
