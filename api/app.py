@@ -124,9 +124,11 @@ class ApiSettings:
             raise ValueError(f"jwt_secret must have {JWT_SECRET_BYTES_MIN} bytes or more")
         if self.rate_limit is not None:
             try:
-                parse(self.rate_limit)
+                limit = parse(self.rate_limit)
             except ValueError as error:
                 raise ValueError(f"rate_limit must have the form 100/minute, not {self.rate_limit!r}") from error
+            if limit.amount < 1:
+                raise ValueError(f"rate_limit must allow 1 request or more, not {self.rate_limit!r}")
 
 
 class Permanode(FastAPI):

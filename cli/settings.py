@@ -10,6 +10,8 @@ Invariants:
 import dataclasses
 import difflib
 import importlib
+import math
+import re
 import tomllib
 import typing
 from collections.abc import Collection, Iterator, Mapping
@@ -44,6 +46,10 @@ KINDS: Mapping[object, str] = {
 }
 
 
+PASSWORD = re.compile(r"(://[^:/?#@\s]*:).*@", re.DOTALL)
+"""The password in a URL, to the last @, because a password may contain one."""
+
+
 class SettingsError(ValueError):
     """A setting is unknown, missing or has the wrong type. The message contains its name and origin."""
 
@@ -69,8 +75,10 @@ class Setting:
 
     @property
     def shown(self) -> object:
-        """The value for output, without secrets."""
-        return "(secret)" if self.secret and self.value else self.value
+        """The value for output, without secrets and without passwords in URLs."""
+        if self.secret and self.value:
+            return "(secret)"
+        return PASSWORD.sub(r"\1(secret)@", self.value) if isinstance(self.value, str) else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,8 @@ class Settings:
             if name in fixed:
                 yield Setting(key, fixed[name], "the network's name", text)
             elif (found := self.given.get(key)) is not None:
-                yield Setting(key, _conform(found, kinds[name], key), found.origin, text, secret)
+                value = _conform(found, kinds[name], key, secret=secret)
+                yield Setting(key, value, found.origin, text, secret)
             elif (value := default(field)) is not dataclasses.MISSING:
                 yield Setting(key, value, "default", text)
             else:
@@ -254,21 +263,28 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
     return given
 
 
-def _conform(given: Given, kind: object, key: str) -> object:
-    """Converts a value to a type. Parses text; a value from the file must already have the type."""
+def _conform(given: Given, kind: object, key: str, *, secret: bool = False) -> object:
+    """Converts a value to a type. Parses text; a value from the file must already have the type. A secret must not be
+    empty, and no error shows it.
+    """
     plain, value = _plain(kind), given.value
-    wrong = SettingsError(f"{given.origin}: {key} must be {describe_kind(kind)}, not {value!r}")
+    shown = "" if secret else f", not {value!r}"
+    wrong = SettingsError(f"{given.origin}: {key} must be {describe_kind(kind)}{shown}")
     if given.text and isinstance(value, str):
         try:
-            return _parse(value, plain)
+            value = _parse(value, plain)
         except (KeyError, ValueError):
             raise wrong from None
-    if plain == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    if plain is float and type(value) is int:
-        return float(value)
-    if type(value) is not plain:
+    elif plain == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = tuple(value)
+    elif plain is float and type(value) is int:
+        value = float(value)
+    elif type(value) is not plain:
         raise wrong
+    if isinstance(value, float) and not math.isfinite(value):
+        raise wrong
+    if secret and not (value and all(str(each).strip() for each in (value if isinstance(value, tuple) else [value]))):
+        raise SettingsError(f"{given.origin}: {key} is empty: set it to a secret, or leave it out")
     return value
 
 

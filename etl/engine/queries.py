@@ -9,7 +9,6 @@ import uuid
 from typing import Any, Protocol
 
 from pyspark.accumulators import AccumulatorParam
-from pyspark.errors import ParseException
 
 from etl.engine.current import on_sail, scratch_folder
 from etl.engine.session import Session
@@ -73,15 +72,3 @@ def parallelism(session: Session) -> int:
 def shuffle_partitions(session: Session) -> int:
     """Returns the number of partitions after a shuffle."""
     return int(str(session.conf.get(SHUFFLE_PARTITIONS)))
-
-
-def is_query(session: Session, text: str) -> bool:
-    """Returns whether a statement is a query and not, for example, INSERT. Raises ParseException for invalid SQL."""
-    parser = session._jsparkSession.sessionState().sqlParser()
-    parser.parsePlan(text)
-    try:
-        # In brackets only a complete query parses. Without them, `FROM a INSERT …` would start like one.
-        parser.parseQuery(f"(\n{text.rstrip().rstrip(';')}\n)")
-    except ParseException:
-        return False
-    return True

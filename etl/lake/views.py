@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
 
 from etl.engine.columns import schema_of
 from etl.engine.delta_log import paths_of
-from etl.engine.queries import is_query
+from etl.lake.checked_query import check_query
 from etl.lake.delta import TABLES, Lake
 
 
@@ -170,16 +170,19 @@ def create_views(lake: Lake) -> None:
 
 
 def run_query(lake: Lake, what: str) -> DataFrame:
-    """The rows of a table or view, or of a Spark SQL query over them. The session then has the views.
+    """The rows of a table or view, or of a Spark SQL query over them (etl.lake.checked_query). The session then has the
+    views, and reads `${…}` as text.
 
-    Raises ValueError for a statement that is not a query, and ParseException for invalid SQL.
+    Raises ValueError for anything that is not such a query.
     """
     create_views(lake)
     if what in TABLES or what in VIEWS:
         return lake.spark.table(what)
-    if not is_query(lake.spark, what):
-        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL")
-    return lake.spark.sql(what)
+    query = check_query(what, (*TABLES, *VIEWS))
+    # Otherwise Spark replaces ${env:NAME} in a query, also within texts.
+    lake.spark.conf.set("spark.sql.variable.substitute", "false")
+    lake.spark.conf.set("spark.sql.runSQLOnFiles", "false")
+    return lake.spark.sql(query)
 
 
 def _literal(file: str) -> str:

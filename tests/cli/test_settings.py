@@ -1,5 +1,6 @@
 """Settings: sources, types, names, and rejected values."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,13 @@ def test_a_network_that_the_file_does_not_define_is_rejected(file: Path) -> None
         ("api = 1\n", "{file}: api must be a table, not 1"),
         ("[networks]\na = 1\n", "{file}: networks.a must be a table, not 1"),
         ("[api\n", "{file}: invalid TOML: "),
+        ("[api]\ndeadline_s = nan\n", "{file}: api.deadline_s must be a number, not nan"),
+        ("[api]\ndeadline_s = inf\n", "{file}: api.deadline_s must be a number, not inf"),
+        ('[api]\nkeys = "hunter2"\n', "{file}: api.keys must be a list of strings"),
+        ("[api]\nkeys = []\n", "{file}: api.keys is empty: set it to a secret, or leave it out"),
+        ('[api]\nkeys = ["a", " "]\n', "{file}: api.keys is empty: set it to a secret, or leave it out"),
+        ("[api]\njwt_secret = 123456789\n", "{file}: api.jwt_secret must be text or unset"),
+        ('[networks.a]\nurl = "x"\npassword = ""\n', "{file}: networks.a.password is empty: set it to a secret"),
     ],
 )
 def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text: str, message: str) -> None:
@@ -116,6 +124,8 @@ def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text:
             "PERMANODE_API_ACCESS_LOG: api.access_log must be true or false",
         ),
         ("PERMANODE_API_PROT", "1", "PERMANODE_API_PROT: unknown setting api.prot; did you mean port?"),
+        ("PERMANODE_API_DEADLINE_S", "nan", "PERMANODE_API_DEADLINE_S: api.deadline_s must be a number, not 'nan'"),
+        ("PERMANODE_API_DEADLINE_S", "-inf", "PERMANODE_API_DEADLINE_S: api.deadline_s must be a number, not '-inf'"),
         ("PERMANODE_STROE", "x", "PERMANODE_STROE: unknown setting; did you mean PERMANODE_STORE?"),
     ],
 )
@@ -165,6 +175,43 @@ def test_variables_are_named_by_part_and_field() -> None:
     assert variable("network") == "PERMANODE_NETWORK"
     assert variable("store.chunk_size") == "PERMANODE_STORE_CHUNK_SIZE"
     assert variable("etl.driver_memory") == "PERMANODE_ETL_DRIVER_MEMORY"
+
+
+def test_a_rate_limit_of_nothing_is_rejected() -> None:
+    settings = read(None, {"PERMANODE_API_RATE_LIMIT": "0/minute"}, {})
+    with pytest.raises(SettingsError) as rejected:
+        settings.build("api", ApiSettings)
+    assert str(rejected.value) == "api: rate_limit must allow 1 request or more, not '0/minute'"
+
+
+@pytest.mark.parametrize(("name", "empty"), [("KEYS", ""), ("KEYS", ","), ("JWT_SECRET", ""), ("JWT_SECRET", " ")])
+def test_an_unset_variable_does_not_open_what_the_file_protects(tmp_path: Path, name: str, empty: str) -> None:
+    path = tmp_path / "permanode.toml"
+    path.write_text(f'[api]\nkeys = ["abc"]\njwt_secret = "{"s" * 32}"\n')
+    message = f"PERMANODE_API_{name}: api.{name.lower()} is empty: set it to a secret, or leave it out"
+    assert rejection(path, {f"PERMANODE_API_{name}": empty}) == message
+
+
+def test_errors_never_show_a_secret(tmp_path: Path) -> None:
+    path = tmp_path / "permanode.toml"
+    for line in ('keys = "hunter2"', 'keys = [7, "hunter2"]', 'jwt_secret = ["hunter2"]', "jwt_secret = 7"):
+        path.write_text(f"[api]\n{line}\n")
+        assert not {"hunter2", "7"} & set(re.findall(r"\w+", rejection(path).removeprefix(str(path))))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("cassandra://u:hunter2@host/k", "cassandra://u:(secret)@host/k"),
+        ("scylla://u:hun@t/er2@host:9042/k?dc=a", "scylla://u:(secret)@host:9042/k?dc=a"),
+        ("cassandra://:hunter2@host", "cassandra://:(secret)@host"),
+        ("cassandra://u@host:9042/k", "cassandra://u@host:9042/k"),
+        ("sqlite:////data/a@b:c", "sqlite:////data/a@b:c"),
+    ],
+)
+def test_passwords_in_urls_are_not_shown(url: str, shown: str) -> None:
+    rows = read(None, {"PERMANODE_STORE": url, "PERMANODE_NETWORK": "x"}, {}).table()
+    assert {row.key: row.shown for row in rows}["networks.x.url"] == shown
 
 
 def test_secrets_are_held_but_not_shown() -> None:

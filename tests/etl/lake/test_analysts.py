@@ -26,7 +26,7 @@ from cli import main as cli
 from etl import runs
 from etl.lake.delta import TABLES, Lake
 from etl.lake.table_export import export
-from etl.lake.views import VIEWS, create_views, statements
+from etl.lake.views import VIEWS, create_views, run_query, statements
 from tests.conftest import ROOT
 from tests.etl import test_two_eras
 from tests.etl.analytics.test_analytics import facts_of_both, stardust_facts
@@ -118,10 +118,11 @@ def test_the_page_has_ten_queries() -> None:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_gives_what_the_input_file_says_in_both_engines(
-    name: str, ledger: Ledger, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
+    name: str, ledger: Ledger, lake: Lake, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
 ) -> None:
     wanted = wanted_of(ledger, name)
     assert wanted
+    assert plain(run_query(lake, QUERIES[name]).collect()) == wanted
     assert plain(in_spark.sql(QUERIES[name]).collect()) == wanted
     assert plain(in_duckdb.execute(QUERIES[name]).fetchall()) == wanted
 
@@ -341,9 +342,21 @@ def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
         assert [value for row in rows_of(tmp_path / str(place)) for value in row.values()] == wanted
 
 
+def test_a_query_reads_neither_the_environment_nor_files(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    query = "SELECT '${env:HOME}' AS a, '${spark.master}' AS b"
+    assert [tuple(row) for row in run_query(lake, query).collect()] == [("${env:HOME}", "${spark.master}")]
+    secret = tmp_path / "secret.csv"
+    secret.write_text("secret\n")
+    rejected(loading, lake, f"SELECT * FROM csv.`{secret}`", tmp_path / "new", "is not a table of the lake")
+    started = tmp_path / "started"
+    program = f"SELECT TRANSFORM(milestone_index) USING 'touch {started}' AS a FROM milestones"
+    rejected(loading, lake, program, tmp_path / "new", "is not allowed in a query")
+    assert not started.exists()
+
+
 def test_a_query_that_cannot_be_run_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     rejected(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
-    rejected(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
+    rejected(loading, lake, "SELEC 1", tmp_path / "new", "^the query is not valid: line 1, column 7 near '1'")
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
