@@ -285,7 +285,7 @@ _SETTINGS_HEAD = """\
 # Settings
 
 Later sources override earlier ones: defaults, `{file}`, environment variables, command-line flags. `permanode config`
-prints every setting with its value and origin. Unknown keys and wrong types are errors.
+prints every setting with its value and origin. Unknown keys, wrong types and empty secrets are errors.
 
 `PERMANODE_CONFIG` or `--config` selects another settings file. The variables `PERMANODE_STORE…` apply to the selected
 network: `--network` or `PERMANODE_NETWORK`, else `network` in the file, else the only network in the file.
