@@ -33,7 +33,7 @@ __all__ = ["thread"]
 
 LEDGER = GeneratorSettings(seed="days", milestone_size=5)
 
-RUNS = 30
+RUNS = 40
 
 LOST = 5
 """A milestone that the node does not have."""
@@ -120,5 +120,5 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     assert done.lacking == [(LOST, LOST)]
     assert done.count >= 4 * RUNS - 1
     assert (tmp_path / "pending.jsonl").read_bytes()
-    # One object kept per run would be three times as many.
-    assert at_end[4 * RUNS] - at_end[RUNS] < RUNS
+    # One object kept per run would be 3 * RUNS; a run on its way has some dozens.
+    assert at_end[4 * RUNS] - at_end[RUNS] < 2 * RUNS
