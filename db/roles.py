@@ -28,6 +28,10 @@ key.
 """
 
 
+NATIVE_TOKEN = "native_token"  # noqa: S105
+"""unspent_outputs.lookup for outputs with native tokens. An output has a row for each of its tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """Outputs of one kind, listed in `table` by the value of `column`.

@@ -15,7 +15,8 @@ from tests.reference_lookups import ROLE_KEYS, chain_id
 class Output:
     """An output. `roles`: variant of outputs_by_address → address. `owner`: the address that it names. `expiration`:
     the time in unix seconds from which it belongs to another address, and that address. `told`: its filter columns.
-    `chain`: the id of its alias, foundry or NFT, zeros where this output creates it.
+    `chain`: the id of its alias, foundry or NFT, zeros where this output creates it. `tokens`: ids and amounts (32
+    bytes, little-endian) of its native tokens.
     """
 
     output_type: int
@@ -27,6 +28,7 @@ class Output:
     expiration: tuple[int, str] | None = None
     filter_values: Mapping[str, Any] = field(default_factory=dict)
     chain: str | None = None
+    tokens: Sequence[tuple[str, bytes]] = ()
 
     def keys(self, output_id: str) -> dict[str, str]:
         """Its lookup keys by the name of the lookup in unspent_outputs, without absent ones."""

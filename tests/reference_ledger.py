@@ -29,6 +29,11 @@ LOOKUPS: dict[str, Lookup] = {
         {"output_kind": "ledger", "variant": "address", "included": True},
     ),
     "unspent_outputs": (("lookup", "output_kind", "key"), "unspent_hints", {}),
+    "native_token_updates": (
+        ("token_id",),
+        "addresses_hints",
+        {"output_kind": "native_token", "variant": "ledger", "included": True},
+    ),
 }
 """The tables of the ledger state."""
 
@@ -102,7 +107,9 @@ def unspent_rows(output_id: str, output: Output, index: int, key_of_all: str) ->
         **output.filter_values,
     }
     keys = output.keys(output_id) | {"": key_of_all}
-    return [row | {"lookup": lookup, "key": key} for lookup, key in keys.items()]
+    row["address"] = output.owner if output.tokens else None
+    of_tokens = [{"lookup": "native_token", "key": key, "token_amount": amount} for key, amount in output.tokens]
+    return [row | {"lookup": lookup, "key": key} for lookup, key in keys.items()] + [row | each for each in of_tokens]
 
 
 def ledger_rows(
@@ -140,6 +147,7 @@ def ledger_rows(
         known[row["output_id"]] = known.get(row["output_id"], {}) | row
     rows["outputs"] = list(known.values())
     assert not early.keys() & STARDUST_LOOKUPS, "no oracle's genesis has tags or chain objects"
+    assert not any(output.tokens for output in genesis.outputs.values()), "nor native tokens"
     for row in early["outputs_by_address"]:
         # No run counts them: their partition follows from the splits, none of which begins at genesis.
         row |= {"ms_range_id": start // chunk_size, "partition_id": 0}
@@ -148,23 +156,30 @@ def ledger_rows(
             rows["addresses_hints"].append(hint)
     wealth_rows(early, replay, network, start)
     later: Rows = defaultdict(list)
-    unspent = {(row["output_id"], row["lookup"]): row for row in early["unspent_outputs"]}
+    unspent: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in early["unspent_outputs"]:
+        unspent[row["output_id"]].append(row)
     rows["address_balances"] = replay.balance_rows(start, chunk_size)
     rows["ledger_updates_by_milestone"] = []
     for milestone in milestones:
         news = changes(replay, milestone)
         rows["ledger_updates_by_milestone"] += news
         sent_amounts(rows, milestone, news)
-        later["ledger_updates_by_address"] += [update_row(milestone, each) for each in news]
         for each in news:
-            index, output_id = each["milestone_index"], each["output_id"]
+            index, output_id, update = each["milestone_index"], each["output_id"], update_row(milestone, each)
+            later["ledger_updates_by_address"].append(update)
+            output = replay.created[output_id]
+            token_update = {name: value for name, value in update.items() if name != "amount"}
+            later["native_token_updates"] += [
+                token_update | {"token_id": token_id, "token_amount": amount} for token_id, amount in output.tokens
+            ]
             if each["is_spent"]:
-                for lookup in (*replay.created[output_id].keys(output_id), ""):
-                    unspent[output_id, lookup]["spent_milestone_index"] = index
+                for row in unspent[output_id]:
+                    row["spent_milestone_index"] = index
                 continue
-            for row in unspent_rows(output_id, replay.created[output_id], index, ""):
+            for row in unspent_rows(output_id, output, index, ""):
                 row["ms_timestamp"] = 1000 * milestone.timestamp
-                unspent[output_id, row["lookup"]] = row
+                unspent[output_id].append(row)
                 later["unspent_outputs"].append(row)
         rows["address_balances"] += replay.balance_rows(milestone.index, chunk_size)
     run = [milestone.index for milestone in milestones]

@@ -332,9 +332,10 @@ STARDUST_LOOKUPS: dict[str, Lookup] = {
 }
 """The additional lookups of milestones with Stardust blocks."""
 
-HINT_NAMES = {"outputs_by_tag": {"output_kind": "table_kind"}} | {
-    table: {"chain_id": "address"} for table in STATES.values()
-}
+HINT_NAMES = {
+    "outputs_by_tag": {"output_kind": "table_kind"},
+    "native_token_updates": {"token_id": "address"},
+} | {table: {"chain_id": "address"} for table in STATES.values()}
 """Key columns that have another name in their hints."""
 
 

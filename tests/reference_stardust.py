@@ -115,7 +115,10 @@ def output_fact(output: dict[str, Any]) -> Output:
     )
     roles |= {name: filter_values[name] for name in FURTHER_ROLES if name in filter_values}
     chain = reference_lookups.chain(output, owner)
-    return Output(kind, KINDS[kind], owner, int(output["amount"]), data, roles, expiration, filter_values, chain)
+    tokens = [(bare(each["id"]), little(each["amount"], 32)) for each in output.get("nativeTokens", ())]
+    return Output(
+        kind, KINDS[kind], owner, int(output["amount"]), data, roles, expiration, filter_values, chain, tokens
+    )
 
 
 def spend_fact(entry: dict[str, Any], unlock: dict[str, Any]) -> Spend:

@@ -126,17 +126,38 @@ ledger_updates_by_address = Table(
     layout=3,
 )
 
+native_token_updates = Table(
+    "native_token_updates",
+    "Outputs with a native token that genesis or transactions created and that transactions spent, by milestone",
+    columns(
+        ("token_id", Type.HEX, "id of the token and of its foundry: 38 bytes"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        ("is_spent", Type.BOOLEAN, "spent, not created"),
+        ("address", Type.HEX, "owner at that time, serialized; after expiration the return address"),
+        ("token_amount", Type.BLOB, "amount of the token in the output: u256, 32 bytes, little-endian"),
+        ("message_id", Type.HEX, "the included message; zeros for genesis outputs"),
+        ("transaction_id", Type.HEX, "transaction that created or spent it"),
+        MS_TIMESTAMP,
+    ),
+    partition=("token_id", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "is_spent"),
+    layout=12,
+)
+
 unspent_outputs = Table(
     "unspent_outputs",
     "Unspent outputs and recently spent ones; readers omit outputs that are spent at their ledger index",
     columns(
-        ("lookup", Type.TEXT, "lookup: a variant of outputs_by_address, tag, chain, or '' for all"),
+        ("lookup", Type.TEXT, "lookup: a variant of outputs_by_address, tag, chain, native_token, or '' for all"),
         OUTPUT_KIND,
         (
             "key",
             Type.TEXT,
-            "address, tag or chain id in hex; for all outputs '', or the first byte of the output id in hex for "
-            "genesis outputs",
+            "address, tag, chain id or token id in hex; for all outputs '', or the first byte of the output id in hex "
+            "for genesis outputs",
         ),
         ("ms_range_id", Type.INT, "created milestone // chunk_size"),
         PARTITION_ID,
@@ -147,7 +168,12 @@ unspent_outputs = Table(
         OUTPUT_TYPE,
         AMOUNT,
     )
-    + columns(*FILTERS, layout=5),
+    + columns(*FILTERS, layout=5)
+    + columns(
+        ("address", Type.HEX, "owner, serialized, of an output with native tokens"),
+        ("token_amount", Type.BLOB, "as in native_token_updates, for lookup native_token"),
+        layout=12,
+    ),
     partition=("lookup", "output_kind", "key", "ms_range_id", "partition_id"),
     clustering=("milestone_index", "output_id"),
     order=Order.ASC,

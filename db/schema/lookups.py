@@ -1,7 +1,12 @@
 """Lookup tables and the hint tables that name their partitions."""
 
 from db.model import Lookup, Table
-from db.schema.ledger_state_tables import ledger_updates_by_address, unspent_hints, unspent_outputs
+from db.schema.ledger_state_tables import (
+    ledger_updates_by_address,
+    native_token_updates,
+    unspent_hints,
+    unspent_outputs,
+)
 from db.schema.message_tables import tag_hints, tags, transactions_by_address
 from db.schema.output_tables import (
     addresses_hints,
@@ -46,6 +51,13 @@ LEDGER_LOOKUPS: tuple[Lookup, ...] = (
         (("output_kind", "ledger"), ("variant", "address"), ("included", True)),
     ),
     Lookup(unspent_outputs, unspent_hints, ("lookup", "output_kind", "key")),
+    Lookup(
+        native_token_updates,
+        addresses_hints,
+        ("token_id",),
+        (("output_kind", "native_token"), ("variant", "ledger"), ("included", True)),
+        (("address", "token_id"),),
+    ),
 )
 """Lookups that the ledger state fills and whose rows it counts."""
 

@@ -39,6 +39,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 6: "proofs",
                 FIRST_LAYOUT: "analytics",
                 9: "logged",
+                12: "native_tokens",
             }.items()
         )
     ),
@@ -48,7 +49,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
 measure that is added to ms_analytics defines its own layout.
 """
 
-OF_LEDGER = frozenset({3})
+OF_LEDGER = frozenset({3, 12})
 """Layouts whose tables the ledger state fills. Migrating a store that has a ledger state resets it."""
 
 OF_MESSAGES = frozenset(

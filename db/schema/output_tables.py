@@ -120,9 +120,13 @@ addresses_hints = Table(
     "addresses_hints",
     "Partitions of an address that have rows, by kind and role",
     columns(
-        ("address", Type.HEX, "serialized address; for kind chain the chain id"),
-        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry, nft, ledger, transaction, chain or balance"),
-        ("variant", Type.TEXT, "role of the address; for kind chain alias, nft or foundry"),
+        ("address", Type.HEX, "serialized address; for kind chain the chain id, for native_token the token id"),
+        (
+            "output_kind",
+            Type.TEXT,
+            "legacy, basic, alias, foundry, nft, ledger, transaction, chain, balance or native_token",
+        ),
+        ("variant", Type.TEXT, "role of the address; for kind chain alias, nft or foundry; for native_token ledger"),
         ("included", Type.BOOLEAN, "as in the lookup"),
         MS_RANGE_ID,
         PARTITION_ID,

@@ -11,7 +11,7 @@ from db.intervals import Intervals, in_words, intersect, of_indices
 from db.model import Table
 from etl.engine.current import SAIL, SPARK, on_sail
 from etl.expectations.expected import Expected
-from etl.expectations.fingerprints import BALANCES, FRAMES, LEDGER_FRAMES, NETTED, Fingerprint, Rows, frame_of
+from etl.expectations.fingerprints import FRAMES, LEDGER_FRAMES, NETTED, Fingerprint, Rows, frame_of
 from etl.expectations.hints import HintKeys, HintSums, keys_of
 from etl.expectations.words import Words, plain_amounts, row_hashes, words
 
@@ -120,10 +120,9 @@ class LedgerComparison(Comparison):
     migrated: int = 0
     surplus: Callable[[], int] = lambda: 0
 
-    def expect_balances(self, expected: Fingerprint | None) -> None:
-        """Adds the expectation of address_balances, if it is known."""
-        if expected is not None:
-            self.expected[BALANCES.name] = expected
+    def expect(self, frame: Rows, expected: Fingerprint) -> None:
+        """Adds the expectation of a frame that follows from the changes of the ledger."""
+        self.expected[frame.name] = expected
 
     def check_supply(self, before: int, after: int) -> None:
         """Raises WrongRows unless the balances add up to those before, the migrated funds and the surplus."""

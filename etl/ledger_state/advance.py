@@ -19,21 +19,23 @@ from db.intervals import Intervals, in_words
 from db.model import Lookup, Table
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
+from etl.expectations import fingerprints
 from etl.expectations.balances import expected_balances, supply
 from etl.expectations.comparison import LedgerComparison
-from etl.expectations.fingerprints import Fingerprint
+from etl.expectations.native_tokens import expected_native_tokens
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, rich_list, unspent
 from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
 from etl.ledger_state.conflict_reasons import reason_makers
+from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import Wealth
 from etl.report import Progress
 from etl.tables import address_history as history
 from etl.tables import lookups
 from etl.tables import milestones as tables_milestones
-from etl.tables.frames import FrameMaker
+from etl.tables.frames import FrameMaker, hints
 from etl.tables.lookups import listed
 from etl.tables.message_frames import created_outputs
 from etl.tables.partition_columns import SPLITS, Placement
@@ -135,6 +137,8 @@ class Ledger:
             lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
             *lookups.genesis_makers(outputs, placement),
             *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
+            lambda _: token_updates().of(listed(changes), at_first),
+            lambda earlier: hints(earlier.read, schema.addresses_hints, {schema.native_token_updates}),
             *map(first_balances.maker, balance_frames(chunk_size)),
             lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
@@ -179,13 +183,14 @@ class Ledger:
         makers: list[FrameMaker] = [
             of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
             of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
+            of_changes.maker(token_updates(), lambda: placement_of_news),
             lambda _: history.spent_from(news, placement),
             *(
                 unspent.few_makers(of_changes, genesis)
                 if in_process
                 else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
             ),
-            of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address}),
+            of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
             *map(of_balances.maker, balance_frames(chunk_size)),
             *reason_makers(publication, applied, frontier, to, totals, near=found.near is not None),
         ]
@@ -196,7 +201,7 @@ class Ledger:
         compared = self.expected([(frontier + 1, to)])
         if compared is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
-            compared.expect_balances(_expected_balances(found, frontier, to))
+            _expect(compared, found, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
             if opened is not None:
                 publication.record(batch, opened)
@@ -272,8 +277,9 @@ class Ledger:
         return held
 
 
-def _expected_balances(found: Found, frontier: int, to: int) -> Fingerprint | None:
-    """What the balances after (frontier, to] must be. None: the changes are not in files."""
-    if found.near is not None:
-        return expected_balances(found.near.changes, found.near.before, frontier, to)
-    return None if found.files is None else expected_balances(found.files, (), frontier, to)
+def _expect(compared: LedgerComparison, found: Found, frontier: int, to: int) -> None:
+    """Adds what the changes of (frontier, to] must lead to, if this process reads them."""
+    changes, before = (found.files, ()) if found.near is None else (found.near.changes, found.near.before)
+    if changes is not None:
+        compared.expect(fingerprints.BALANCES, expected_balances(changes, before, frontier, to))
+        compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, frontier, to))

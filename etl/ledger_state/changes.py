@@ -77,9 +77,10 @@ COUNTED = pa.schema(
         "output_type": pa.int8(),
         "address": pa.binary(),
         "stardust": STARDUST_TYPE,
+        "data": pa.binary(),
     }
 )
-"""The columns of a change that lookups count; for a spent output only the owner."""
+"""The columns of a change that lookups count."""
 
 OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
 """The columns of CHANGES that only Stardust outputs have."""
@@ -242,11 +243,11 @@ def _counted(publication: Publication, created: pa.Table, first: int, last: int)
         for row in reads.ledger_updates(first, last)
     ]
     is_stardust = any(each >= FIRST_STARDUST_TYPE for each in created["output_type"].to_pylist())
-    known = reads.owners([output_id for _, _, is_spent, output_id in updates if not is_spent]) if is_stardust else {}
+    known = reads.owners([output_id for *_, output_id in updates]) if is_stardust else {}
     return [
-        (index, owner, is_spent, output_type, address, stardust)
+        (index, owner, is_spent, output_type, address, stardust, data)
         for index, owner, is_spent, output_id in updates
-        for output_type, address, _, _, stardust, _ in [known.get(output_id, (0, owner, None, None, None, None))]
+        for output_type, address, _, _, stardust, data in [known.get(output_id, (0, owner, None, None, None, None))]
     ]
 
 

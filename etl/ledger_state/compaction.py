@@ -42,6 +42,7 @@ SPENT = pa.schema(
         "address": pa.binary(),
         "created_milestone_index": pa.int32(),
         "stardust": STARDUST_TYPE,
+        "data": pa.binary(),
         "milestone_index": pa.int32(),
         "is_spent": pa.bool_(),
     }
@@ -78,8 +79,8 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
         spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
         owners = reads.owners([bytes.fromhex(output_id) for output_id in spent])
         rows = [
-            (output_id, output_type, address, created, stardust, looked_to, True)
-            for output_id, (output_type, address, _, created, stardust, _) in owners.items()
+            (output_id, output_type, address, created, stardust, data, looked_to, True)
+            for output_id, (output_type, address, _, created, stardust, data) in owners.items()
         ]
         ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
         clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)

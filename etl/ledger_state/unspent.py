@@ -1,15 +1,16 @@
 """Computes unspent_outputs and its hints from changes.
 
 A row is stored at the milestone that created its output. The creating and the spending change each write a part of it.
-An output has a row for each of its roles (db/roles.py), and one without a role.
+An output has a row for each of its roles (db/roles.py), one for each of its native tokens, and one without a role.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.roles import ALL, ROLES, Role
+from db.roles import ALL, NATIVE_TOKEN, ROLES, Role
 from etl.engine.columns import bytes_at
+from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
 from etl.tables.lookups import listed, role_items
@@ -26,9 +27,12 @@ def created_outputs(genesis: int) -> RowFrame:
     return RowFrame(
         TABLE,
         F.expr("NOT is_spent"),
-        {"milestone_index": F.col("created_milestone_index")},
-        items=_keys(_key_of_all(genesis)),
-        item_columns=("lookup", "key"),
+        {
+            "milestone_index": F.col("created_milestone_index"),
+            "address": F.expr("CASE WHEN native_tokens > 0 THEN address END"),
+        },
+        items=_keys(_key_of_all(genesis), with_amounts=True),
+        item_columns=("lookup", "key", "token_amount"),
         without=[SPENT],
         fact=F.col("milestone_index"),
     )
@@ -85,8 +89,9 @@ def partitions(spent: DataFrame, placement: Placement, genesis: int) -> DataFram
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
     """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
-    created = listed(counted.where("NOT is_spent"))
-    rows = (updates, created.select("milestone_index", "output_kind", F.inline(_keys(F.lit(ALL)))))
+    changes = listed(counted)
+    created = changes.where("NOT is_spent").select("milestone_index", "output_kind", F.inline(_keys(F.lit(ALL))))
+    rows = (updates, created, token_positions(changes))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
@@ -96,10 +101,20 @@ def _key_of_all(genesis: int) -> Column:
     return F.when(F.col("created_milestone_index") == genesis, first_byte).otherwise(ALL)
 
 
-def _keys(key_of_all: Column) -> Column:
-    """Lookup and key of an output once for each lookup that contains it."""
+def _keys(key_of_all: Column, *, with_amounts: bool = False) -> Column:
+    """Lookup and key of an output once for each lookup that contains it. `with_amounts`: and token_amount, which is
+    null except for native tokens.
+    """
 
-    def key(role: Role) -> Column:
-        return F.struct(F.lit(role.variant).alias("lookup"), hex_text(F.col(role.column)).alias("key"))
+    def item(lookup: str, key: Column, amount: Column) -> Column:
+        amounts = [amount.alias("token_amount")] if with_amounts else []
+        return F.struct(F.lit(lookup).alias("lookup"), key.alias("key"), *amounts)
 
-    return role_items(ROLES, key, F.struct(F.lit(ALL).alias("lookup"), key_of_all.alias("key")))
+    def of_role(role: Role) -> Column:
+        return item(role.variant, hex_text(F.col(role.column)), no_amount)
+
+    no_amount = F.lit(None).cast("binary")
+    of_tokens = F.transform(
+        tokens(), lambda token: item(NATIVE_TOKEN, hex_text(token["token_id"]), token["token_amount"])
+    )
+    return role_items(ROLES, of_role, item(ALL, key_of_all, no_amount), more=of_tokens)

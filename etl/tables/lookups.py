@@ -80,8 +80,12 @@ def role_keys(outputs: DataFrame, table: Table) -> DataFrame:
     return frame.rows(listed(outputs), [name for name in names if name not in frame.item_columns])
 
 
-def role_items(roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column) -> Column:
-    """The roles of an output as an array: `row_of` each role that it has, and the roles in `always`."""
+def role_items(
+    roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column, more: Column | None = None
+) -> Column:
+    """The roles of an output as an array: `row_of` each role that it has, the roles in `always`, and for a Stardust
+    output the items of the array `more`.
+    """
 
     def rows(some: Sequence[Role]) -> Column:
         return present(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
@@ -90,8 +94,10 @@ def role_items(roles: Sequence[Role], row_of: Callable[[Role], Column], *always:
     if not legacy:
         return rows(roles)
     # Most outputs are Chrysalis outputs. They skip the roles that only Stardust outputs have.
-    others = [role for role in roles if role.output_kind != LEGACY]
-    return F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others))
+    others = rows([role for role in roles if role.output_kind != LEGACY])
+    return F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(
+        others if more is None else F.concat(others, more)
+    )
 
 
 def _has_role(role: Role) -> Column:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from db.model import Table
-from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, sync
+from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, native_token_updates, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.engine.current import on_sail
@@ -225,7 +225,12 @@ class Earlier:
                 future.result().drop()
 
 
-KEPT = (*(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)), ledger_updates_by_address, vaa_lookups)
+KEPT = (
+    *(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)),
+    ledger_updates_by_address,
+    native_token_updates,
+    vaa_lookups,
+)
 
 
 def prepared_by(writer: FrameWriter, made: TableFrame | ReadyRows) -> Prepared:
