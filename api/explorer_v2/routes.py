@@ -9,8 +9,11 @@ from functools import partial
 
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
+from api.explorer_v2.nft_routes import EXPLORER_NFTS
 from api.explorer_v2.pending_routes import EXPLORER_PENDING
 from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
+from api.explorer_v2.token_routes import EXPLORER_NATIVE_TOKENS
+from api.explorer_v2.token_supply_routes import EXPLORER_SUPPLY
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
     END,
@@ -241,6 +244,9 @@ EXPLORER_V2 = Family(
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
+        *EXPLORER_SUPPLY,
+        *EXPLORER_NATIVE_TOKENS,
+        *EXPLORER_NFTS,
         *EXPLORER_PENDING,
     ),
     wrap=lambda value: value,

@@ -52,7 +52,7 @@ async def list_unspent(
         sources,
         QueryText("unspent", role_keys, where),
         sieve=sieve,
-        keep=_unspent_rows,
+        keep=unspent_rows,
         window=window,
         as_of=as_of,
     )
@@ -80,7 +80,7 @@ async def list_all_unspent(
         [_all_source(kind, genesis, read, sieve) for kind in kinds],
         f"all unspent {' '.join(kinds)} {text_of(where)}",
         sieve=sieve,
-        keep=_unspent_rows,
+        keep=unspent_rows,
         window=window,
         as_of=as_of,
     )
@@ -104,7 +104,8 @@ def _read(columns: Sequence[str], window: Window | None) -> tuple[str, ...] | No
     return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns), window)
 
 
-async def _unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
+async def unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
+    """Those rows of `unspent_outputs` that are unspent at a ledger index."""
     # Most were never spent: only the others are checked for when.
     return [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
 
@@ -112,11 +113,18 @@ async def _unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
 async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
     page = await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
     if cursor is not None and page.as_of is not None:
-        # Checked last: compaction records the new limit before it removes rows that a page might miss.
-        unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
-        if unspent_from is not None and page.as_of < int(unspent_from["value"]):
-            raise CursorError(f"the ledger state of {page.as_of} is no longer kept: begin the listing again")
+        await check_unspent_from(store, page.as_of)
     return page
+
+
+async def check_unspent_from(store: Store, as_of: int) -> None:
+    """Raises CursorError if rows that were unspent at this ledger index may be deleted.
+
+    Called after they were read: compaction records the new limit before it deletes rows.
+    """
+    unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
+    if unspent_from is not None and as_of < int(unspent_from["value"]):
+        raise CursorError(f"the ledger state of {as_of} is no longer kept: begin the listing again")
 
 
 def _all_source(output_kind: str, genesis: int, columns: tuple[str, ...] | None, sieve: Sieve | None) -> Source:

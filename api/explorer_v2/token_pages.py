@@ -1,0 +1,53 @@
+"""Explorer v2: what the routes of native tokens and NFTs share."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Annotated
+
+from api.explorer_v2.token_responses import FOUNDRY_ID
+from api.fields.inx_chronicle_params import After
+from api.fields.span_params import Given, edges_of
+from api.http.page_sizes import MAXIMUM
+from api.http.params import hexadecimal, path
+from api.http.responses import Json
+from api.network import NetworkMount
+from db.listing.page import Page
+from db.queries import native_tokens
+from db.queries.spans import find_span
+from db.store import Row
+from db.times import Window
+
+TokenId = Annotated[
+    str,
+    path("tokenId", hexadecimal(38, may_have_0x=True), "ID of a native token: that of its foundry", FOUNDRY_ID),
+]
+
+
+async def listing(network: NetworkMount, token_id: str, items: list[Json], at: After, page: Page) -> Json:
+    """Returns a page of a token's items. Raises NotFound for an unknown token."""
+    if not items:
+        await native_tokens.check_known(network.store, token_id)
+    return {"tokenId": f"0x{token_id}", "items": items, "cursor": at.next(page), "ledgerIndex": page.as_of}
+
+
+async def window_of(network: NetworkMount, span: Given) -> Window | None:
+    """Returns the milestones of a span."""
+    return await find_span(network.store, network.name, *edges_of(span))
+
+
+def amount_of(row: Row) -> str:
+    """Returns the amount of the token in a row."""
+    return hex(int.from_bytes(row["token_amount"], "little"))
+
+
+async def every_page(page_at: Callable[[After], Awaitable[Page]]) -> AsyncGenerator[Page]:
+    """Yields all pages of a listing."""
+    at: After | None = After(MAXIMUM)
+    while at is not None:
+        page = await page_at(at)
+        yield page
+        at = None if page.cursor is None else After(MAXIMUM, page.cursor)
+
+
+def seconds(row: Row) -> int:
+    """Returns the time of a row's milestone, 0 for genesis."""
+    return (row["ms_timestamp"] or 0) // 1000

@@ -1,0 +1,60 @@
+"""Queries of NFTs: their states, each with the state before it."""
+
+from collections.abc import Sequence
+
+from db import schema
+from db.listing.page import Page, list_lookup
+from db.listing.streams import key_of
+from db.queries.lookups import list_states
+from db.roles import LOOKUP_OF_TABLE, NFT
+from db.store import Bound, NotFound, Row, Store
+from db.times import Window
+
+STATES = LOOKUP_OF_TABLE[schema.nft_outputs]
+
+
+async def list_nft_states(
+    store: Store,
+    nft_id: str,
+    *,
+    as_of: int,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> tuple[Page, list[Row | None]]:
+    """A page of the states of an NFT (milestone_index, white_flag_index, output_id, ms_timestamp), and the state before
+    each of them. None: it is the first known one.
+    """
+    page = await list_states(
+        store, NFT, nft_id, columns=("ms_timestamp",), window=window, as_of=as_of,
+        newest=newest, page_size=page_size, cursor=cursor,
+    )  # fmt: skip
+    in_order = page.rows[::-1] if newest else page.rows
+    if window is None:
+        earlier = [await _before(store, nft_id, row) for row in in_order[:1]] + list[Row | None](in_order[:-1])
+    else:
+        # A window may leave out states between those of the page.
+        earlier = [await _before(store, nft_id, row) for row in in_order]
+    return page, earlier[::-1] if newest else earlier
+
+
+async def check_known(store: Store, nft_id: str, rows: Sequence[Row]) -> None:
+    """Raises NotFound if a page of states has no rows because the NFT never existed."""
+    if not rows and not await store.slice(schema.addresses_hints, (nft_id, "chain", NFT, True), limit=1):
+        raise NotFound(f"NFT {nft_id}")
+
+
+async def _before(store: Store, nft_id: str, row: Row) -> Row | None:
+    """The state before a state."""
+    page = await list_lookup(
+        store,
+        STATES,
+        [(nft_id,)],
+        newest=True,
+        page_size=1,
+        cursor=None,
+        columns=("ms_timestamp",),
+        start=Bound(key_of(schema.nft_outputs, row), inclusive=False),
+    )
+    return page.rows[0] if page.rows else None
