@@ -19,6 +19,7 @@ MIGRATIONS = [
     "0007_analytics",
     "0009_logged",
     "0010_calendar",
+    "0012_native_tokens",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

@@ -44,7 +44,8 @@ CREATE = re.compile(
     r"(?:\n  AND default_time_to_live = \d+\n  AND gc_grace_seconds = \d+)?"
 )
 ADD = re.compile(
-    r"ALTER TABLE \$\{keyspace\}\.\w+ ADD \(\n  \w+ (?:text|bigint|smallint)(?:,\n  \w+ (?:text|bigint|smallint))*\n\)"
+    r"ALTER TABLE \$\{keyspace\}\.\w+ ADD \(\n  \w+ (?:text|blob|bigint|smallint)"
+    r"(?:,\n  \w+ (?:text|blob|bigint|smallint))*\n\)"
 )
 """The grammar of all statements: no view, no index, no filtering, no type or option that only one of the two has."""
 

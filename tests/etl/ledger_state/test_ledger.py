@@ -40,6 +40,7 @@ FILES = [SAMPLE / name for name in ARCHIVE]
 STATE = (
     schema.ledger_updates_by_milestone,
     schema.ledger_updates_by_address,
+    schema.native_token_updates,
     schema.unspent_outputs,
     schema.address_balances,
     schema.treasury,

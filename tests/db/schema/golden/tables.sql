@@ -315,6 +315,21 @@ CREATE TABLE ledger_updates_by_address (
   PRIMARY KEY (address, ms_range_id, partition_id, milestone_index DESC, output_id DESC, is_spent DESC)
 ) WITHOUT ROWID;
 
+CREATE TABLE native_token_updates (
+  token_id BLOB NOT NULL,
+  ms_range_id INTEGER NOT NULL,
+  partition_id INTEGER NOT NULL,
+  milestone_index INTEGER NOT NULL,
+  output_id BLOB NOT NULL,
+  is_spent INTEGER NOT NULL,
+  address BLOB,
+  token_amount BLOB,
+  message_id BLOB,
+  transaction_id BLOB,
+  ms_timestamp INTEGER,
+  PRIMARY KEY (token_id, ms_range_id, partition_id, milestone_index DESC, output_id DESC, is_spent DESC)
+) WITHOUT ROWID;
+
 CREATE TABLE unspent_outputs (
   lookup TEXT NOT NULL,
   output_kind TEXT NOT NULL,
@@ -338,6 +353,8 @@ CREATE TABLE unspent_outputs (
   expiration INTEGER,
   expiration_return BLOB,
   native_tokens INTEGER,
+  address BLOB,
+  token_amount BLOB,
   PRIMARY KEY (lookup, output_kind, key, ms_range_id, partition_id, milestone_index, output_id)
 ) WITHOUT ROWID;
 
