@@ -17,7 +17,7 @@ from tests.reference_stardust import address, genesis_fact, message_fact, milest
 Json = dict[str, Any]
 
 COUNT = 40
-NETWORK = "generated-1"
+NETWORK = SETTINGS.network
 TRAFFIC = replace(SETTINGS, conflicts=0.05, faults=0.1, chains=0.4, chain_count=6)
 """Rich in foundries and NFTs."""
 
@@ -27,10 +27,10 @@ def lines() -> list[Json]:
     return made_lines(COUNT, TRAFFIC)
 
 
-def reference(chunk_size: int, partition_size: int) -> Rows:
-    """The rows of every table."""
+def reference(chunk_size: int, partition_size: int, last: int = COUNT) -> Rows:
+    """The rows of every table after the milestones to `last`."""
     reading = Reading(milestone_fact, message_fact, lambda: genesis_fact(made_genesis()))
-    return reading.whole_rows(lines(), [], chunk_size, partition_size, NETWORK)
+    return reading.whole_rows(lines()[:last], [], chunk_size, partition_size, NETWORK)
 
 
 def named_owner(output: Json) -> str:
