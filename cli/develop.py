@@ -92,6 +92,7 @@ def bench(
             "codec",
             "flat",
             "head",
+            "holders",
             "hot",
             "http",
             "indexer",

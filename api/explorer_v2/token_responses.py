@@ -12,7 +12,7 @@ from api.fields.examples import BECH32, BLOCK_ID, OUTPUT_ID, SPENT_BY
 from api.fields.stardust_payloads import Bech32, HexBytes, HexId, HexOutputId, HexTokenId, HexU256
 from api.http.responses import Json, whole_example
 
-NFT_ID = "0x17f1ba5a6b8d0ea3ad9f5e8bb7a1e3d1a0b1b1f3e9d0f9d3c8f3b3a8e9b5c1d7"
+NFT_ID = "0xc64d11fafb56d3d9667d1c55fafdd87c6ad7ede0e30f7b3d2aed786478e9e510"
 
 STATE: Json = {
     "outputId": OUTPUT_ID,
@@ -31,9 +31,9 @@ NFT_STATE: Json = {
     "milestoneTimestamp": 1664553620,
     "transactionId": OUTPUT_ID[:66],
     "blockId": BLOCK_ID,
-    "isMint": True,
+    "isMint": False,
     "owner": BECH32,
-    "previousOwner": None,
+    "previousOwner": BECH32,
     "isSpent": True,
     "transactionIdSpent": SPENT_BY,
     "milestoneIndexSpent": 3,
@@ -102,9 +102,9 @@ class OutputsOfToken(BaseModel):
                 "amount": "0x2bc",
                 "milestoneIndex": 2,
                 "milestoneTimestamp": 1664553620,
-                "isSpent": False,
-                "transactionIdSpent": None,
-                "milestoneIndexSpent": None,
+                "isSpent": True,
+                "transactionIdSpent": SPENT_BY,
+                "milestoneIndexSpent": 3,
             }
         ],
         cursor=None,

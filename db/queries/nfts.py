@@ -31,12 +31,29 @@ async def list_nft_states(
         newest=newest, page_size=page_size, cursor=cursor,
     )  # fmt: skip
     in_order = page.rows[::-1] if newest else page.rows
-    if window is None:
-        earlier = [await _before(store, nft_id, row) for row in in_order[:1]] + list[Row | None](in_order[:-1])
-    else:
-        # A window may leave out states between those of the page.
-        earlier = [await _before(store, nft_id, row) for row in in_order]
+    follow = window is None or await _follow_each_other(store, nft_id, in_order)
+    apart = in_order[:1] if follow else in_order
+    earlier: list[Row | None] = [await _before(store, nft_id, row) for row in apart]
+    if follow:
+        earlier += in_order[:-1]
     return page, earlier[::-1] if newest else earlier
+
+
+async def _follow_each_other(store: Store, nft_id: str, in_order: Sequence[Row]) -> bool:
+    """Whether no state is between these. A window of time may leave some out, because timestamps need not rise."""
+    if len(in_order) < 2:
+        return True
+    page = await list_lookup(
+        store,
+        STATES,
+        [(nft_id,)],
+        newest=False,
+        page_size=len(in_order),
+        cursor=None,
+        columns=(),
+        start=Bound(key_of(schema.nft_outputs, in_order[0])),
+    )
+    return [row["output_id"] for row in page.rows] == [row["output_id"] for row in in_order]
 
 
 async def check_known(store: Store, nft_id: str, rows: Sequence[Row]) -> None:

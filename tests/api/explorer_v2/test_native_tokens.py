@@ -16,8 +16,10 @@ from api.explorer_v2 import token_routes
 from api.network import NetworkMount
 from db.store import WritableStore
 from ledger.crypto.bech32 import parse_address
+from tests.api.asgi import ask
 from tests.api.conftest import STORES, Filled, Some, filled_with, new_store
 from tests.api.explorer_v2.test_explorer_v2 import UNKNOWN, body, rejected
+from tests.api.http.test_work import CountingStore
 from tests.api.token_ledger import COUNT, NETWORK, Json, reference, tokens
 
 UNKNOWN_TOKEN = "0x08" + "ab" * 37
@@ -216,3 +218,21 @@ async def test_a_cursor_belongs_to_its_list(client: httpx.AsyncClient) -> None:
         answer = await client.get(f"/api/explorer/v2/native-tokens/{BUSIEST}/{name}", params={"pageSize": 1})
         cursor = answer.json()["cursor"]
         assert "cursor" in await rejected(client, f"native-tokens/{other}/{name}", 400, cursor=cursor)
+
+
+async def test_the_work_of_a_page_is_bounded(token_store: WritableStore) -> None:
+    """Except for holders, which have a bound of their own."""
+    counting: Any = CountingStore(token_store)
+    app = create_app({"generated": NetworkMount(counting, NETWORK, "tst")}, "generated", ApiSettings())
+    listings: list[tuple[str, Json]] = [(f"native-tokens/{BUSIEST}/{name}", query) for name, query, _, _ in LISTINGS]
+    listings += [(f"nfts/{BUSIEST_NFT}/transfers", query) for query in ({}, {"start": 1, "end": COUNT})]
+    for path, query in listings:
+        for page_size in (1, 3):
+            requested: Json = query | {"pageSize": page_size}
+            while requested:
+                counting.rows = 0
+                status, page = await ask(app, f"/api/explorer/v2/{path}", requested)
+                assert status == 200, page
+                # Hints and splits of a small range, and a few single rows beside those of the page.
+                assert counting.rows <= 10 * page_size + 30, (path, requested, counting.rows)
+                requested = query | {"cursor": page["cursor"]} if page["cursor"] else {}

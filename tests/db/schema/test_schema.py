@@ -63,7 +63,9 @@ def test_migration_files_are_what_the_schema_renders(dialect, protocol):
 def added_columns(statement):
     """(table, column) of each column that a statement adds."""
     table, columns = re.fullmatch(r"ALTER TABLE (?:\$\{keyspace\}\.)?(\w+) ADD (.*)", statement, re.DOTALL).groups()
-    return [(table, name) for name in re.findall(r"(\w+) (?:BLOB|INTEGER|TEXT|text|blob|bigint|int|smallint)\b", columns)]
+    return [
+        (table, name) for name in re.findall(r"(\w+) (?:BLOB|INTEGER|TEXT|text|blob|bigint|int|smallint)\b", columns)
+    ]
 
 
 def test_a_changed_or_missing_migration_file_is_rejected_by_name(tmp_path, monkeypatch):
