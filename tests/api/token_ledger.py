@@ -4,6 +4,7 @@ Addresses are serialized, in hex. Lists are oldest first.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
@@ -138,10 +139,15 @@ def in_order(item: Json) -> tuple[int, str]:
 @cache
 def tokens() -> Tokens:
     """The generated ledger after its last milestone."""
+    return replayed(lines(), made_genesis())
+
+
+def replayed(milestones: Sequence[Json], genesis: Json) -> Tokens:
+    """A ledger after the last of these lines."""
     found = Tokens()
-    for each in made_genesis()["outputs"]:
+    for each in genesis["outputs"]:
         found.unspent[each["outputId"]] = each["output"]
-    for line in lines():
+    for line in milestones:
         milestone = line["milestone"]
         at = {"milestoneIndex": milestone["index"], "milestoneTimestamp": milestone["timestamp"]}
         for entry in line["blocks"]:
@@ -156,5 +162,9 @@ def tokens() -> Tokens:
                 found.note(key, output, owner_at(output, milestone["timestamp"]), made, is_spent=True)
             for position, output in enumerate(essence["outputs"]):
                 found.create(output_id(transaction_id, position), output, made)
+        for option in milestone["payload"].get("options", ()):
+            for position, fund in enumerate(option.get("funds", ())):
+                migrated = {"type": 3, "unlockConditions": [{"type": 0, "address": fund["address"]}]}
+                found.unspent[output_id(milestone["milestoneId"], position)] = migrated
         found.last_time = milestone["timestamp"]
     return found

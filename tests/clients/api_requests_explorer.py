@@ -9,7 +9,10 @@ from typing import Any
 from tests.api.explorer import Explorer
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
+from tests.api.token_ledger import replayed
 from tests.clients.api_requests import ApiRequest, ApiRequests
+from tests.reference import read_json
+from tests.reference_stardust import ORACLE
 
 PAGE_SIZE = 1000
 PAGED = {"pageSize": PAGE_SIZE}
@@ -25,6 +28,7 @@ def of_explorer(ledger: StardustLedger) -> ApiRequests:
         **of_addresses(explorer),
         **of_milestones(explorer),
         **of_pending(explorer),
+        **of_tokens(explorer),
         "/blocks/{blockId}/children": [of_children(explorer, entry["id"]) for entry in ledger.entries[::EVERY]],
         "/blocks": [
             listing({"tag": tag}, {"tag": tag, "items": items}) for tag, items in explorer.tagged.items() if tag != "0x"
@@ -122,6 +126,54 @@ def of_pending(explorer: Explorer) -> ApiRequests:
         "/pending/outputs": [listing({"tag": tag}, empty)],
         "/pending/outputs/by-chain/{chainId}": [listing({"chainId": each}, empty) for each in chains.values()],
     }
+
+
+def of_tokens(explorer: Explorer) -> ApiRequests:
+    """The native token of the ledger, and its NFTs."""
+    found = replayed(explorer.ledger.milestones, read_json(ORACLE / "genesis.json"))
+    end = {"ledgerIndex": explorer.last}
+    requests: ApiRequests = {}
+
+    def texts(item: Json) -> Json:
+        """An item with bech32 addresses."""
+        names = [name for name in ("address", "owner", "previousOwner") if item.get(name)]
+        return item | {name: explorer.bech32[int(item[name][:2], 16), f"0x{item[name][2:]}"] for name in names}
+
+    def add(path: str, given: Json, answer: Json, *, is_listing: bool = True) -> None:
+        made = listing(given, answer | end) if is_listing else ApiRequest(given, answer | end)
+        requests.setdefault(path, []).append(made)
+
+    for token_id in found.foundries:
+        token = {"tokenId": token_id}
+        supply, holders = found.supply_of(token_id)[::-1], found.holders_of(token_id)
+        foundry = explorer.outputs[supply[0]["outputId"]]["output"]
+        own = {"aliasId": f"0x{token_id[4:68]}", "serialNumber": foundry["serialNumber"], "foundry": supply[0]}
+        described = [each["data"] for each in foundry.get("immutableFeatures", ()) if each["type"] == 2]
+        metadata = described[0] if described else None
+        add("/native-tokens/{tokenId}", token, token | own | {"metadata": metadata}, is_listing=False)
+        add("/native-tokens/{tokenId}/supply", token, token | {"items": supply})
+        outputs = [texts(each) for each in found.outputs_of(token_id)[::-1]]
+        add("/native-tokens/{tokenId}/outputs", token | {"spent": "any"}, token | {"items": outputs})
+        transfers = [texts(each) for each in found.transfers_of(token_id)[::-1]]
+        add("/native-tokens/{tokenId}/transfers", token, token | {"items": transfers})
+        total = hex(sum(int(each["amount"], 16) for each in holders))
+        sums = {"holderCount": len(holders), "totalAmount": total, "items": [texts(each) for each in holders]}
+        add("/native-tokens/{tokenId}/holders", token, token | sums)
+    for nft_id in found.nfts:
+        states = [texts(each) for each in found.states_of(nft_id)[::-1]]
+        add("/nfts/{nftId}/transfers", {"nftId": nft_id}, {"nftId": nft_id, "items": states})
+        output = explorer.outputs[states[0]["outputId"]]["output"]
+        features = {each["type"]: each for each in output.get("immutableFeatures", ())}
+        answer = {
+            "nftId": nft_id,
+            "issuer": explorer.text(features[1]["address"]) if 1 in features else None,
+            "metadata": features[2]["data"] if 2 in features else None,
+            "owner": None if states[0]["isSpent"] else states[0]["owner"],
+            "isBurned": states[0]["isSpent"],
+            "state": states[0],
+        }
+        add("/nfts/{nftId}", {"nftId": nft_id}, answer, is_listing=False)
+    return requests
 
 
 def richest(explorer: Explorer) -> Json:
