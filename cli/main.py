@@ -5,7 +5,7 @@ Invariants of the package:
    the install command.
 2. Commands contain no logic that belongs to another package.
 3. Exit codes: 0 success; 1 error; 2 invalid command line; 3 loaded with rejects, or below the required proof level;
-   4 milestones with missing rows.
+   4 milestones with missing rows; 130 interrupted by Ctrl-C.
 """
 
 import logging
@@ -17,6 +17,7 @@ from typing import Annotated
 
 import typer
 
+from api.version import VERSION
 from cli import archive, develop, fetch, lake, proof, serve
 from cli import load as build
 from cli.options import Given
@@ -42,11 +43,20 @@ log = logging.getLogger("permanode")
 app = typer.Typer(
     name="permanode",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"terminal_width": 100, "max_content_width": 100},
+    context_settings={"terminal_width": 100, "max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+
+def print_version(wanted: bool) -> None:
+    """Prints name and version, and ends the program."""
+    if wanted:
+        typer.echo(f"permanode {VERSION}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -61,6 +71,9 @@ def options(
         typer.Option(help=f"Settings file [PERMANODE_CONFIG]. Default: {FILE}, if it exists.", exists=True),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001 (its callback ends the program)
+        bool, typer.Option("--version", is_eager=True, callback=print_version, help="Print the version.")
+    ] = False,
 ) -> None:
     """Stores the whole history of a ledger and serves it over HTTP.
 
@@ -110,9 +123,13 @@ for name, command in COMMANDS.items():
 
 
 def main() -> None:
-    """Runs the command line. An error becomes one line on stderr, with --debug preceded by its traceback."""
+    """Runs the command line. An error or Ctrl-C becomes one line on stderr; --debug prints an error's traceback."""
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            sys.stderr.write("permanode: interrupted; run the same command again to continue\n")
+        raise
     except Exception as error:
         log.debug("the command failed", exc_info=True)
         sys.stderr.write(f"permanode: {describe_error(error)}\n")

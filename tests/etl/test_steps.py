@@ -89,8 +89,8 @@ class Counted:
         with self._inner.batch(**options) as batch:
             yield Counted(batch, self._counts)
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Any) -> int:
-        number = int(self._inner.upsert(table, columns, rows))
+    def upsert(self, table: Table, columns: Sequence[str], rows: Any, **options: bool) -> int:
+        number = int(self._inner.upsert(table, columns, rows, **options))
         self._counts.note("upsert", table, number, self._counts.written)
         return number
 

@@ -8,7 +8,7 @@ import asyncio
 import random
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,9 +58,10 @@ class Written:
     call: str
     table: Table
     rest: tuple[Any, ...]
+    options: Mapping[str, bool] = field(default_factory=dict)
 
     def apply(self, batch: Batch) -> None:
-        getattr(batch, self.call)(self.table, *self.rest)
+        getattr(batch, self.call)(self.table, *self.rest, **self.options)
 
 
 class Recorder:
@@ -78,11 +79,12 @@ class Recorder:
         with self._inner.batch(**options) as batch:
             yield Recorder(batch, self._log)
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any]], **options: bool) -> int:
         whole = list(rows)
         middle = len(whole) // 2
-        self._log += [Written("upsert", table, (columns, part)) for part in (whole[:middle], whole[middle:]) if part]
-        return int(self._inner.upsert(table, columns, whole))
+        parts = (whole[:middle], whole[middle:])
+        self._log += [Written("upsert", table, (columns, part), options) for part in parts if part]
+        return int(self._inner.upsert(table, columns, whole, **options))
 
     def delete(self, table: Table, key: Sequence[Any], *, fact: int | None = None) -> None:
         self._log.append(Written("delete", table, (key,)))

@@ -49,14 +49,14 @@ class WriteByWrite:
     def batch(self, *, publish: bool = False) -> Iterator["WriteByWrite"]:
         yield self
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], **options: bool) -> int:
         """First one half of the rows, then the other: a death between them leaves a table half written."""
         whole = list(rows)
         middle = len(whole) // 2
         for part in (whole[:middle], whole[middle:]):
             self._count(table)
             with self._store.batch() as batch:
-                batch.upsert(table, columns, part)
+                batch.upsert(table, columns, part, **options)
         return len(whole)
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
