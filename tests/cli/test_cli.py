@@ -1,8 +1,11 @@
 """Behaviour of the command line itself; what commands do is tested with their packages. Help texts are docs/cli.md."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from api.version import VERSION
 from cli import main as cli
 from cli.options import parse_range
 from cli.progress import report_lines, shown, step_lines
@@ -260,3 +264,41 @@ def test_config_prints_no_secret(tmp_path: Path) -> None:
     for arguments in (["config"], ["config", "--json"]):
         done = permanode(*arguments, cwd=tmp_path, PERMANODE_API_KEYS="hunter2")
         assert (done.returncode, "hunter2" in done.stdout, "(secret)" in done.stdout) == (0, False, True)
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    done = permanode("--version", cwd=tmp_path)
+    version = declared.get("version") or VERSION
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"permanode {version}\n", "")
+
+
+@pytest.mark.parametrize("command", [[], ["load"], ["lake", "compact"]])
+def test_help_has_a_short_option(tmp_path: Path, command: list[str]) -> None:
+    done = permanode(*command, "-h", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, permanode(*command, "--help", cwd=tmp_path).stdout)
+    assert done.stdout.startswith(f"Usage: {' '.join(['-c', *command])} [OPTIONS]")
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
+    """While the command reads a pipe that nobody writes to."""
+    pipe = tmp_path / "permanode.toml"
+    os.mkfifo(pipe)
+    started = subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; print('started', flush=True); main()", "config"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells start background processes with SIGINT ignored, and so would pytest's.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "started\n"
+    # Opening waits for the reader.
+    with pipe.open("wb"):
+        started.send_signal(signal.SIGINT)
+        output, errors = started.communicate(timeout=60)
+    assert (started.returncode, output) == (130, "")
+    assert errors == "permanode: interrupted; run the same command again to continue\n"
