@@ -100,6 +100,7 @@ def bench(
             "series",
             "sizes",
             "soak",
+            "travel",
             "vaa",
         ],
         typer.Argument(help="The benchmark to run."),

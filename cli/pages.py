@@ -174,7 +174,7 @@ environment use `permanode COMMAND`.
 | 0 | success |
 | 1 | error; stderr contains the message |
 | 2 | invalid command line |
-| 3 | finished with rejects, faults or missing items, or below the required proof level |
+| 3 | finished with rejects, faults, missing items or a wrong token supply, or below the required proof level |
 | 4 | `status --check` found milestones with missing rows |
 """
 
@@ -228,7 +228,7 @@ _LIMITS_WORK = """
 A repeated parameter is a 400 in all families. A parameter that an operation does not have is a 400 that lists the known
 ones in explorer v2, analytics v2, the routes of the Stardust schema plan and the extensions of this server. The other
 operations ignore it, as the programs do that they imitate. The exception is a parameter that another operation of the
-same protocol has, such as `ledgerIndex` on the indexer: every operation rejects it. Fields of posted objects in the
+same protocol has, such as `include-spent` on the indexer: every operation rejects it. Fields of posted objects in the
 event database are treated in the same way.
 
 ## Rows
@@ -242,7 +242,7 @@ suite counts them. Once per process, the server also reads 256 rows per kind of 
 
 | request | limit | above |
 |---|---|---|
-| balance of explorer v2 | {outputs} unspent outputs | 501 |
+| balance of explorer v2 | {outputs} unspent outputs; in a past state three times as many that it ever had | 501 |
 | holders of a native token | {outputs_of_token} unspent outputs with it | 501 |
 | children of explorer v2 by page number | first {skipped} children; use the cursor beyond | 400 |
 | activity of analytics v2 | {summed} milestones | 501 |

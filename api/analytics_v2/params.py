@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from api.analytics_v2.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures, wire_name
-from api.fields.inx_chronicle_params import KNOWN_INDEX
+from api.fields.params import KNOWN_INDEX
 from api.fields.span_params import END as SPAN_END
 from api.fields.span_params import FIRST_TIME
 from api.fields.span_params import START as SPAN_START

@@ -17,8 +17,9 @@ from api.fields.inx_chronicle_params import (
     StartMilestone,
     UpdateCursor,
 )
-from api.fields.params import Address
+from api.fields.params import Address, StateIndex
 from api.fields.span_params import Given, Span, edges_of
+from api.handlers.ledger_state import listed_index
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
@@ -134,13 +135,14 @@ async def outputs_by_address(
     page_size: ExplorerPageSize,
     after: OwnCursor,
     span: Span,
+    state: StateIndex,
 ) -> Json:
     """Returns every output that ever named an address, each once, by the milestone that created it.
 
     With Accept CSV or NDJSON, the response contains all of them. The list is empty for an address without history.
     """
     at = after or After(page_size)
-    page = await outputs_page(network, address, role, at, span, newest=newest)
+    page = await outputs_page(network, address, role, at, span, state, newest=newest)
     return {
         "address": network.bech32(network.address(address)),
         "items": await output_items(network, network.address(address), page),
@@ -150,7 +152,14 @@ async def outputs_by_address(
 
 
 async def outputs_page(
-    network: NetworkMount, address: tuple[str, bytes], role: str | None, at: After, span: Given, *, newest: bool
+    network: NetworkMount,
+    address: tuple[str, bytes],
+    role: str | None,
+    at: After,
+    span: Given,
+    state: int | None,
+    *,
+    newest: bool,
 ) -> Page:
     """Returns a page of the outputs that name an address in a role, by default in any role."""
     serialized = network.address(address)
@@ -159,7 +168,8 @@ async def outputs_page(
         [By(variant, serialized) for variant in ((role,) if role else ROLES.values())],
         columns=("ms_timestamp", "output_type", "amount", *FEATURES),
         window=await find_span(network.store, network.name, *edges_of(span)),
-        as_of=await ledger.find_ledger_index(network.store, network.name),
+        as_of=await listed_index(network, state),
+        is_fixed=state is not None,
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -202,11 +212,12 @@ async def all_outputs(
     *,
     newest: bool,
     span: Given,
+    state: int | None,
 ) -> AsyncGenerator[list[Json]]:
     """Yields every output that names an address in that role."""
     at: After | None = After(MAXIMUM)
     while at is not None:
-        page = await outputs_page(network, address, role, at, span, newest=newest)
+        page = await outputs_page(network, address, role, at, span, state, newest=newest)
         yield await output_items(network, network.address(address), page)
         at = None if page.cursor is None else After(MAXIMUM, page.cursor)
 
@@ -223,6 +234,7 @@ EXPLORER_HISTORY = (
         "/ledger/outputs/by-address/{address}",
         outputs_by_address,
         OutputsOfAddress,
+        (404, 501),
         exports=exports_of(all_outputs, tuple(OutputOfAddress.model_fields)),
     ),
 )

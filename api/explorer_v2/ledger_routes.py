@@ -4,8 +4,9 @@ from collections import Counter
 
 from api.explorer_v2.responses import BalanceAnswer, UpdatesOfMilestone
 from api.fields.inx_chronicle_params import After, ChangeCursor, ExplorerPageSize
-from api.fields.params import Address
+from api.fields.params import Address, StateIndex
 from api.fields.stardust_params import MilestoneId
+from api.handlers.ledger_state import state_index
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import NotKept
 from api.http.operations import Operation
@@ -22,7 +23,7 @@ OUTPUTS_MAX = 100_000
 DECODED_AT_ONCE = 1_000
 
 
-async def balance_of_address(network: NetworkMount, address: Address) -> Json:
+async def balance_of_address(network: NetworkMount, address: Address, at: StateIndex) -> Json:
     """Returns the balance of an address at ledgerIndex.
 
     The status is 404 if no unspent output names the address. An expired output counts in full for its return address.
@@ -30,13 +31,15 @@ async def balance_of_address(network: NetworkMount, address: Address) -> Json:
     with a timelock. Conditions are compared with the time of the milestone.
     """
     serialized = network.address(address)
-    as_of = await ledger.get_ledger_index(network.store, network.name)
+    as_of = await state_index(network, at)
     (now,) = await milestones.find_timestamps(network.store, [as_of])
-    found = await balances.find_balance(network.store, serialized, as_of=as_of, unix_time=now or 0, most=OUTPUTS_MAX)
+    found = await balances.find_balance(
+        network.store, serialized, as_of=as_of, is_fixed=at is not None, unix_time=now or 0, most=OUTPUTS_MAX
+    )
+    if found.is_partial:
+        raise NotKept(f"a balance needs to read more than {OUTPUTS_MAX} outputs of this address")
     if not found.outputs:
         raise NotFound(f"an unspent output of {network.bech32(serialized)}")
-    if found.outputs > OUTPUTS_MAX:
-        raise NotKept(f"this address has more than {OUTPUTS_MAX} unspent outputs, the maximum for a balance")
     return {
         "totalBalance": str(found.total),
         "availableBalance": str(found.available),

@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
-from api.fields.params import INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
+from api.fields.params import INDEX, KNOWN_INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
 from api.fields.stardust_params import OUTPUT_ID_TYPE
 from api.http.errors import BadParameter
 from api.http.page_sizes import EXPLORER_V2, MAXIMUM
@@ -30,16 +30,12 @@ from api.http.params import (
     words,
 )
 from db.listing.page import Page
-from db.schema import PENDING_RANGE
 from db.store import Bound, Value
 
 DEFAULT_PAGE_SIZE = 100
 
 SKIPPED_MAX = 10_000
 """Children that `page` can skip: the server reads and counts them."""
-
-KNOWN_INDEX = converted(INDEX, partial(min, PENDING_RANGE))
-"""A milestone index, no later than any that can exist."""
 
 Column: TypeAlias = Callable[[str], Value]
 
@@ -101,7 +97,10 @@ PAGE = Param("page", integer(0, SKIPPED_MAX), PAGE_MEANING, 0, default="0")
 START = Param("startTimestamp", INDEX, "Only milestones of this time or later, in seconds since 1970", 1664553600)
 END = Param("endTimestamp", INDEX, "Only milestones of this time or earlier, in seconds since 1970", 1664554100)
 UPDATED_BEFORE = "Only updates of earlier milestones; with sort=oldest, of later ones"
-STATE_AFTER = "Ledger state after this milestone: the current state, or one of the last few that were loaded"
+STATE_AFTER = (
+    "Ledger state after this milestone: the current state, one of the last few that were loaded, or that at the end of "
+    "a UTC day"
+)
 LEDGER_INDEX = Param("ledgerIndex", KNOWN_INDEX, STATE_AFTER, 50)
 BLOCK_TAG = Param(
     "tag",
@@ -125,6 +124,16 @@ Top = Annotated[
 LedgerIndex = Annotated[int | None, LEDGER_INDEX]
 LedgerIndexAsServed = Annotated[
     int | None, replace(LEDGER_INDEX, name="ledger_index", meaning="The same, with inx-chronicle's name for it here")
+]
+EndOfDay = Annotated[
+    date | None,
+    Param(
+        "date",
+        DAY,
+        "An extension of this server: the ledger state after the last milestone of this UTC day; the current one if "
+        "the day has not ended",
+        "2022-09-30",
+    ),
 ]
 BlockTag = Annotated[str, BLOCK_TAG]
 Day = Annotated[

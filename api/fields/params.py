@@ -2,10 +2,12 @@
 
 from collections.abc import Container
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from api.http.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1
 from api.http.params import Param, converted, cursor, flag, integer, page_size, path, words
+from db.schema import PENDING_RANGE
 from ledger.crypto.bech32 import parse_address
 
 TAG_MAX_BYTES = 64
@@ -21,6 +23,8 @@ CHRONICLE = "chronicle"
 """The dialect of mounts whose clients expect Chronicle v1."""
 
 INDEX = integer(0, INDEX_MAX)
+KNOWN_INDEX = converted(INDEX, partial(min, PENDING_RANGE))
+"""A milestone index, no later than any that can exist."""
 
 
 def bech32(
@@ -76,9 +80,17 @@ STATE = Param(
     # Chronicle decodes every state that it gets; other empty values are missing there.
     elsewhere={CHRONICLE: {"empty_is_none": False}},
 )
+STATE_INDEX = Param(
+    "ledgerIndex",
+    KNOWN_INDEX,
+    "An extension of this server: the ledger state after this milestone, which can be any from the genesis to the "
+    "current one (the default)",
+    20,
+)
 
 Address = Annotated[tuple[str, bytes], ADDRESS]
 MilestoneIndex = Annotated[int, MILESTONE_INDEX]
+StateIndex = Annotated[int | None, STATE_INDEX]
 MigratedAt = Annotated[int, path("migratedAt", INDEX, "Index of a milestone of the legacy network", 100)]
 Utf8 = Annotated[bool, flag("utf8", "The index or tag is text, not hex", "false")]
 StartTimestamp = Annotated[int | None, START_TIMESTAMP]

@@ -22,6 +22,22 @@ async def known_index(network: NetworkMount, requested: int | None) -> int:
     return newest if requested is None else requested
 
 
+async def state_index(network: NetworkMount, requested: int | None) -> int:
+    """Like `known_index`. Raises NotFound for an index before the genesis, too."""
+    index = await known_index(network, requested)
+    genesis = await ledger.find_genesis(network.store, network.name) if requested is not None else None
+    if genesis is not None and index < genesis:
+        raise NotFound(f"the ledger state of {index}, which is before the genesis ({genesis}),")
+    return index
+
+
+async def listed_index(network: NetworkMount, requested: int | None) -> int | None:
+    """Like `state_index`. By default the current one, or None for all loaded data if there is no genesis."""
+    if requested is None:
+        return await ledger.find_ledger_index(network.store, network.name)
+    return await state_index(network, requested)
+
+
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
     """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     if index not in await ledger.get_applied(network.store, network.name):

@@ -1,9 +1,10 @@
 """The richest addresses and the token distribution: two operations that explorer v2 and analytics v2 share."""
 
 from collections.abc import AsyncGenerator
+from datetime import date
 from operator import itemgetter
 
-from api.fields.inx_chronicle_params import LedgerIndex, LedgerIndexAsServed, Top
+from api.fields.inx_chronicle_params import EndOfDay, LedgerIndex, LedgerIndexAsServed, Top
 from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.handlers.ledger_state import known_index
 from api.http.errors import BadParameter, NotKept
@@ -12,6 +13,8 @@ from api.http.responses import Json
 from api.http.streaming import exports_of
 from api.network import NetworkMount
 from db.queries import ledger
+from db.queries.analytics import find_day
+from db.store import NotFound
 
 U64_MAX = 2**64 - 1
 
@@ -20,7 +23,7 @@ FIGURES = ("addressCount", "totalBalance")
 
 
 async def richest_addresses(
-    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
+    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed, day: EndOfDay
 ) -> Json:
     """Returns the addresses with the most base tokens in unspent outputs that they own.
 
@@ -28,7 +31,7 @@ async def richest_addresses(
     """
     if None not in (ledger_index, as_served):
         raise BadParameter("ledger_index", "nothing beside ledgerIndex", str(as_served))
-    index = await known_index(network, as_served if ledger_index is None else ledger_index)
+    index = await ranked_index(network, as_served if ledger_index is None else ledger_index, day)
     rows = await ledger.list_richest(network.store, network.name, index, page_size=top)
     if not rows:
         raise not_kept(index)
@@ -36,9 +39,9 @@ async def richest_addresses(
     return {"top": owners, "ledgerIndex": index}
 
 
-async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex, day: EndOfDay) -> Json:
     """Returns how tokens are distributed over addresses, by power of ten of the balance."""
-    index = await known_index(network, ledger_index)
+    index = await ranked_index(network, ledger_index, day)
     rows = await ledger.get_distribution(network.store, network.name, index)
     if not rows:
         raise not_kept(index)
@@ -53,16 +56,32 @@ async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -
     return {"distribution": distribution, "ledgerIndex": index}
 
 
+async def ranked_index(network: NetworkMount, requested: int | None, day: date | None) -> int:
+    """Returns the requested ledger index, or that at the end of a UTC day, by default the current one. Raises NotFound
+    for a later one, and for a day without milestones.
+    """
+    if day is None:
+        return await known_index(network, requested)
+    if requested is not None:
+        raise BadParameter("date", "nothing beside ledgerIndex", day.isoformat())
+    newest = await ledger.get_ledger_index(network.store, network.name)
+    row = await find_day(network.store, day.isoformat())
+    if row is None or row["start_ms"] > newest:
+        raise NotFound(f"the ledger state of {day.isoformat()}")
+    index: int = min(row["end_ms"], newest)
+    return index
+
+
 async def all_richest(
-    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
+    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed, day: EndOfDay
 ) -> AsyncGenerator[list[Json]]:
     """Yields the items of `richest_addresses`."""
-    yield (await richest_addresses(network, top, ledger_index, as_served))["top"]
+    yield (await richest_addresses(network, top, ledger_index, as_served, day))["top"]
 
 
-async def all_powers(network: NetworkMount, ledger_index: LedgerIndex) -> AsyncGenerator[list[Json]]:
+async def all_powers(network: NetworkMount, ledger_index: LedgerIndex, day: EndOfDay) -> AsyncGenerator[list[Json]]:
     """Yields the items of `token_distribution`."""
-    yield powers(await token_distribution(network, ledger_index))
+    yield powers(await token_distribution(network, ledger_index, day))
 
 
 def powers(answer: Json) -> list[Json]:
@@ -72,7 +91,10 @@ def powers(answer: Json) -> list[Json]:
 
 def not_kept(index: int) -> NotKept:
     """Returns the error for a ledger state that the archive passed but does not keep."""
-    return NotKept(f"the balances at {index} are not kept: leave out ledgerIndex, or use that of one of the last loads")
+    return NotKept(
+        f"the balances at {index} are not kept: leave out ledgerIndex, or use that of one of the last loads or of the "
+        "last milestone of a UTC day (date)"
+    )
 
 
 RICHEST_ADDRESSES = Operation(

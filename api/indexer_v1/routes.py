@@ -8,7 +8,9 @@ page size, which overrides the parameter. All results are at ledgerIndex.
 from collections.abc import Mapping
 from functools import partial
 
+from api.fields.params import STATE_INDEX
 from api.fields.span_params import edges_of
+from api.handlers.ledger_state import state_index
 from api.http.errors import NotKept, error_body
 from api.http.operations import Family, Operation
 from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
@@ -46,7 +48,6 @@ from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page
 from db.queries.indexer import OutputQuery, Spent, list_outputs
-from db.queries.ledger import get_ledger_index
 from db.queries.lookups import list_states
 from db.queries.spans import Edge, find_span
 from db.queries.unspent import find_unspent_state
@@ -150,7 +151,7 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
     query, spent = query_of(network, route, filters, given), given[SPENT.name]
     expect_key(query, spent)
     page_size, cursor = paging(given)
-    as_of = await get_ledger_index(network.store, network.name)
+    as_of = await state_index(network, given[STATE_INDEX.name])
     window = await window_of(network, given, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
     page = await list_outputs(
         network.store,
@@ -159,6 +160,7 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
         spent,
         as_of=as_of,
         window=window,
+        is_fixed=given[STATE_INDEX.name] is not None,
         newest=given[OLDEST_FIRST.name],
         page_size=page_size,
         cursor=cursor,
@@ -176,7 +178,7 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
     """Returns the unspent output or the states of a chain object. Raises NotFound if there are none."""
     spent = given[SPENT.name]
     page_size, cursor = paging(given)
-    as_of = await get_ledger_index(network.store, network.name)
+    as_of = await state_index(network, given[STATE_INDEX.name])
     if spent is Spent.UNSPENT:
         row = await find_unspent_state(network.store, output_kind, chain_id, as_of)
         window = await window_of(network, given)
@@ -190,6 +192,7 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
         spent=spent is Spent.ONLY,
         window=await window_of(network, given),
         as_of=as_of,
+        is_fixed=given[STATE_INDEX.name] is not None,
         newest=given[OLDEST_FIRST.name],
         page_size=page_size,
         cursor=cursor,
@@ -237,13 +240,13 @@ ERROR_BODY = partial(error_body, cursor=CURSOR.name)
 INDEXER_V1 = Family(
     "indexer",
     (
-        Operation("/outputs", all_outputs, IndexedOutputs, (501,)),
-        Operation("/outputs/basic", basic_outputs, IndexedOutputs, (501,)),
-        Operation("/outputs/alias", alias_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs", all_outputs, IndexedOutputs, (404, 501)),
+        Operation("/outputs/basic", basic_outputs, IndexedOutputs, (404, 501)),
+        Operation("/outputs/alias", alias_outputs, IndexedOutputs, (404, 501)),
         Operation("/outputs/alias/{aliasId}", alias_output, IndexedOutputs, (404, 501)),
-        Operation("/outputs/foundry", foundry_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/foundry", foundry_outputs, IndexedOutputs, (404, 501)),
         Operation("/outputs/foundry/{foundryId}", foundry_output, IndexedOutputs, (404, 501)),
-        Operation("/outputs/nft", nft_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/nft", nft_outputs, IndexedOutputs, (404, 501)),
         Operation("/outputs/nft/{nftId}", nft_output, IndexedOutputs, (404, 501)),
     ),
     wrap=lambda value: value,
@@ -254,12 +257,12 @@ INDEXER_V1 = Family(
 SEED_INDEXER = Family(
     "indexer",
     (
-        Operation("/outputs", seed_outputs, IndexedOutputs, (501,)),
-        Operation("/aliases", seed_aliases, IndexedOutputs, (501,)),
+        Operation("/outputs", seed_outputs, IndexedOutputs, (404, 501)),
+        Operation("/aliases", seed_aliases, IndexedOutputs, (404, 501)),
         Operation("/aliases/{aliasId}", seed_alias, IndexedOutputs, (404, 501)),
-        Operation("/foundries", seed_foundries, IndexedOutputs, (501,)),
+        Operation("/foundries", seed_foundries, IndexedOutputs, (404, 501)),
         Operation("/foundries/{foundryId}", seed_foundry, IndexedOutputs, (404, 501)),
-        Operation("/nft", seed_nfts, IndexedOutputs, (501,)),
+        Operation("/nft", seed_nfts, IndexedOutputs, (404, 501)),
         Operation("/nft/{nftId}", seed_nft, IndexedOutputs, (404, 501)),
     ),
     wrap=lambda value: value,

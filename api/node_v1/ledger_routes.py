@@ -5,9 +5,9 @@ Endpoints that need a live node return 501 with the reason.
 
 from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.chrysalis_params import Ed25519Address
-from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State
+from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State, StateIndex
 from api.fields.span_params import Span, edges_of
-from api.handlers.ledger_state import treasury, utxo_changes
+from api.handlers.ledger_state import state_index, treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
 from api.http.responses import ErrorResponse, Json
@@ -22,10 +22,10 @@ from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
 
 
-async def balance(network: NetworkMount, address: Address) -> Json:
+async def balance(network: NetworkMount, address: Address, at: StateIndex) -> Json:
     """Returns the balance of an address at ledgerIndex, 0 for an address without history."""
     serialized = network.address(address)
-    ledger_index = await ledger.get_ledger_index(network.store, network.name)
+    ledger_index = await state_index(network, at)
     row = await ledger.find_balance(network.store, serialized, ledger_index)
     dust = Dust(row["dust_allowance"], row["dust_outputs"]) if row else Dust()
     return {
@@ -36,12 +36,12 @@ async def balance(network: NetworkMount, address: Address) -> Json:
     }
 
 
-async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Json:
+async def ed25519_balance(network: NetworkMount, address: Ed25519Address, at: StateIndex) -> Json:
     """Returns the balance of an Ed25519 address in hex at ledgerIndex.
 
     `dustAllowed` is true if the address may receive one more output below the dust threshold.
     """
-    return await balance(network, serialized_ed25519(network, address))
+    return await balance(network, serialized_ed25519(network, address), at)
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst, span: Span) -> Json:
@@ -117,8 +117,8 @@ async def submit_message(network: NetworkMount) -> Json:  # noqa: ARG001
 
 
 LEDGER_V1 = (
-    Operation("/addresses/{address}", balance, BalanceResponse, (501,)),
-    Operation("/addresses/ed25519/{address}", ed25519_balance, BalanceResponse, (501,)),
+    Operation("/addresses/{address}", balance, BalanceResponse, (404, 501)),
+    Operation("/addresses/ed25519/{address}", ed25519_balance, BalanceResponse, (404, 501)),
     Operation("/milestones/{index}/utxo-changes", utxo_changes, UtxoChangesResponse, (404, 501)),
     Operation("/treasury", treasury, TreasuryResponse, (404, 501)),
     Operation("/receipts", receipts, ReceiptsResponse),

@@ -17,9 +17,9 @@ from api.fields.chrysalis_params import (
     OutputType,
     PageSizeOf100,
 )
-from api.fields.params import Address, NewestFirst, PageSize, State
+from api.fields.params import Address, NewestFirst, PageSize, State, StateIndex
 from api.fields.span_params import TimedSpan
-from api.handlers.ledger_state import ledger_index
+from api.handlers.ledger_state import ledger_index, listed_index
 from api.http.operations import Operation
 from api.http.responses import Json
 from api.network import NetworkMount
@@ -67,6 +67,7 @@ async def address_outputs(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
+    at: StateIndex,
 ) -> Json:
     """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
     page = await outputs.list_outputs_by_address(
@@ -78,7 +79,8 @@ async def address_outputs(
         included=included,
         with_inclusion=expanded,
         window=await window(network, span),
-        as_of=await ledger.find_ledger_index(network.store, network.name),
+        as_of=await listed_index(network, at),
+        is_fixed=at is not None,
         newest=newest,
         page_size=page_size,
         cursor=state,
@@ -100,6 +102,7 @@ async def ed25519_outputs(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
+    at: StateIndex,
 ) -> Json:
     """Returns the outputs of an Ed25519 address in hex."""
     return await address_outputs(
@@ -113,12 +116,13 @@ async def ed25519_outputs(
         newest,
         expanded,
         span,
+        at,
     )
 
 
 OUTPUTS_V1 = (
     Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
     Operation("/outputs/{transactionId}/{outputIndex}", output_of_transaction, OutputResponse, (404,)),
-    Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
-    Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
+    Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse, (404, 501)),
+    Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse, (404, 501)),
 )

@@ -11,6 +11,7 @@ from db.admin.wormhole_status import Holdings, get_holdings
 from db.intervals import Intervals, add, gaps
 from db.queries.head import Lag, find_lag
 from db.queries.ledger import find_genesis
+from db.queries.reconciliation import Reconciliation, find_reconciliation
 from db.schema.protocols import IOTA
 from db.store import Lease, Row, TableSize, WritableStore
 from db.sync import Held, held, proved
@@ -33,7 +34,7 @@ class Status:
     """The status. `missing` are milestones that are neither complete nor incomplete, from the start of the ledger (else
     the lowest milestone) to the highest. `proved` are complete milestones by level. `unlogged` are complete milestones
     that no known archive file contains. `engine` is that of the newest run. `lag` is set if a follower
-    loads. `vaas` is set only for a Wormhole network,
+    loads. `reconciliation` is set if the ledger state is known. `vaas` is set only for a Wormhole network,
     which has no milestones.
     """
 
@@ -51,6 +52,7 @@ class Status:
     writer: Lease | None
     engine: str | None
     lag: Lag | None
+    reconciliation: Reconciliation | None = None
     vaas: Holdings | None = None
 
 
@@ -80,6 +82,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         writer=store.holder(),
         engine=None if engine is None else engine["value"],
         lag=await find_lag(store, network) if by_milestone else None,
+        reconciliation=None if genesis is None else await find_reconciliation(store),
         vaas=None if by_milestone else await get_holdings(store),
     )
 

@@ -64,11 +64,14 @@ class Listing:
     window: Window | None = None
     as_of: int | None = None
     """The ledger index of a first page, which excludes later milestones. A cursor contains its own."""
+    is_fixed: bool = False
+    """Whether the request names the ledger index. A cursor of another one, or of none, is then rejected."""
 
     def identity(self, *, newest: bool) -> str:
         """Everything that identifies the listing, including its order."""
         span = f" {self.window}" if self.window else ""
-        return f"{self.query}{span} {'newest' if newest else 'oldest'}"
+        state = f" at {self.as_of}" if self.is_fixed else ""
+        return f"{self.query}{span}{state} {'newest' if newest else 'oldest'}"
 
 
 async def list_lookup(
@@ -84,15 +87,16 @@ async def list_lookup(
     query: str = "",
     window: Window | None = None,
     as_of: int | None = None,
+    is_fixed: bool = False,
     columns: Sequence[str] | None = None,
     start: Bound | None = None,
 ) -> Page:
     """A page of the rows under one key of a lookup, or under several keys merged.
 
     `query` identifies the filter `keep`; `columns` are needed beside the clustering columns. A `window` restricts
-    the listing to a time span, `as_of` to a ledger index. `with_pending` requires a single key, and pending rows are in
-    no window. `start` is where the first page begins, by default at the start of the listing; not allowed with pending
-    rows.
+    the listing to a time span, `as_of` to a ledger index; `is_fixed` as in `Listing`. `with_pending` requires a single
+    key, and pending rows are in no window. `start` is where the first page begins, by default at the start of the
+    listing; not allowed with pending rows.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
@@ -103,6 +107,7 @@ async def list_lookup(
         keep=keep,
         window=window,
         as_of=as_of,
+        is_fixed=is_fixed,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 

@@ -5,7 +5,7 @@ deposit to return. A timelock excludes both.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from db.queries.lookups import By
 from db.queries.unspent import list_unspent
@@ -28,12 +28,13 @@ class Balance:
     """A balance in base tokens: total, and available (not timelocked).
 
     `outputs` is the number of outputs read, including those that belong to others at that time. `with_tokens` are the
-    ids of counted outputs with native tokens.
+    ids of counted outputs with native tokens. `is_partial`: it would take too many reads.
     """
 
     total: int = 0
     available: int = 0
     outputs: int = 0
+    is_partial: bool = False
     with_tokens: list[str] = field(default_factory=list)
 
     def add(self, row: Row, amount: int, unix_time: int) -> None:
@@ -45,34 +46,49 @@ class Balance:
             self.with_tokens.append(row["output_id"])
 
 
-async def find_balance(store: Store, address: str, *, as_of: int, unix_time: int, most: int) -> Balance:
+async def find_balance(
+    store: Store, address: str, *, as_of: int, is_fixed: bool = False, unix_time: int, most: int
+) -> Balance:
     """The balance of an address at a ledger index, whose milestone has the timestamp `unix_time`. Stops after `most`
-    outputs.
+    outputs, or as many pages as that many outputs fill. `is_fixed` as in `list_unspent`.
     """
     found = Balance()
-    async for row in _unspent(store, [By(variant, address) for variant in OWNERS], as_of):
-        found.outputs += 1
-        if row["expiration"] is None or row["expiration"] > unix_time:
-            found.add(row, row["amount"] - (row["storage_deposit_return_amount"] or 0), unix_time)
-        if found.outputs > most:
-            return found
-    async for row in _unspent(store, [By(RETURNED, address)], as_of):
-        found.outputs += 1
-        if row["expiration"] <= unix_time:
-            found.add(row, row["amount"], unix_time)
-        if found.outputs > most:
-            return found
+    pages = most // AT_ONCE + len((OWNERS, RETURNED))
+    async for rows in _unspent(store, [By(variant, address) for variant in OWNERS], as_of, is_fixed=is_fixed):
+        for row in rows:
+            if row["expiration"] is None or row["expiration"] > unix_time:
+                found.add(row, row["amount"] - (row["storage_deposit_return_amount"] or 0), unix_time)
+        found.outputs += len(rows)
+        pages -= 1
+        if found.outputs > most or pages < 0:
+            return replace(found, is_partial=True)
+    async for rows in _unspent(store, [By(RETURNED, address)], as_of, is_fixed=is_fixed):
+        for row in rows:
+            if row["expiration"] <= unix_time:
+                found.add(row, row["amount"], unix_time)
+        found.outputs += len(rows)
+        pages -= 1
+        if found.outputs > most or pages < 0:
+            return replace(found, is_partial=True)
     return found
 
 
-async def _unspent(store: Store, requested: Sequence[By], as_of: int) -> AsyncIterator[Row]:
+async def _unspent(
+    store: Store, requested: Sequence[By], as_of: int, *, is_fixed: bool
+) -> AsyncIterator[Sequence[Row]]:
     cursor: str | None = None
     while True:
         page = await list_unspent(
-            store, requested, as_of=as_of, columns=CONDITIONS, newest=False, page_size=AT_ONCE, cursor=cursor
+            store,
+            requested,
+            as_of=as_of,
+            columns=CONDITIONS,
+            is_fixed=is_fixed,
+            newest=False,
+            page_size=AT_ONCE,
+            cursor=cursor,
         )
-        for row in page.rows:
-            yield row
+        yield page.rows
         if page.cursor is None:
             return
         cursor = page.cursor

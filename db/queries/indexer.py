@@ -59,6 +59,7 @@ async def list_outputs(
     spent: Spent,
     *,
     as_of: int,
+    is_fixed: bool = False,
     window: Window | None = None,
     newest: bool,
     page_size: int,
@@ -66,24 +67,25 @@ async def list_outputs(
 ) -> Page:
     """A page of the requested outputs, each once, with their ids. Only unspent outputs can be listed without a key.
 
-    A page may be short or empty and still have a cursor. Raises CursorError as `list_unspent` does.
+    A page may be short or empty and still have a cursor. `is_fixed` as in `db.listing.page.Listing`. Raises as
+    `list_unspent` and `list_all_unspent` do.
     """
     lookup = min(query.keys, key=_rank, default=None)
     where = [*query.tests, *(_test(each, lookup) for each in query.keys if not _is_met(each, lookup))]
     if lookup is None:
         assert spent is Spent.UNSPENT, "no lookup contains all outputs that ever existed"
         return await list_all_unspent(
-            store, network, as_of=as_of, kinds=query.kinds, where=where, window=window,
+            store, network, as_of=as_of, kinds=query.kinds, where=where, window=window, is_fixed=is_fixed,
             newest=newest, page_size=page_size, cursor=cursor,
         )  # fmt: skip
     if spent is Spent.UNSPENT:
         return await list_unspent(
-            store, lookup, as_of=as_of, kinds=query.kinds, where=where, window=window,
+            store, lookup, as_of=as_of, kinds=query.kinds, where=where, window=window, is_fixed=is_fixed,
             newest=newest, page_size=page_size, cursor=cursor,
         )  # fmt: skip
     return await list_created(
         store, lookup, as_of=as_of, kinds=query.kinds, spent=spent is Spent.ONLY, where=where, window=window,
-        newest=newest, page_size=page_size, cursor=cursor,
+        is_fixed=is_fixed, newest=newest, page_size=page_size, cursor=cursor,
     )  # fmt: skip
 
 

@@ -22,7 +22,6 @@ RICHEST = 1_000
 POWERS = 20
 """The number of powers of ten in a u64."""
 
-RANGES_AT_ONCE = 10
 CHANGES_AT_ONCE = 5_000
 
 
@@ -55,19 +54,19 @@ async def get_applied(store: Store, network: str) -> range:
 
 
 async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:
-    """The row of `address_balances` as of a milestone; None for an address without history."""
+    """The row of `address_balances` as of a milestone; None for an address without history. Reads at most two
+    hints and two rows.
+    """
     before = Bound((ledger_index,))
-    after: Bound | None = None
-    while True:
-        hints = await store.slice(schema.addresses_hints, (address, *BALANCE_HINT), upper=after, limit=RANGES_AT_ONCE)
-        for hint in hints:
-            partition = (address, hint["ms_range_id"])
-            rows = await store.slice(schema.address_balances, partition, upper=before, limit=1)
-            if rows:
-                return rows[0]
-        if len(hints) < RANGES_AT_ONCE:
-            return None
-        after = Bound((hints[-1]["ms_range_id"],), inclusive=False)
+    newest = Bound((ms_range_id(ledger_index, await get_chunk_size(store)),))
+    # Every range with a hint has a row. Those of the milestone's own range may all be later ones.
+    hints = await store.slice(schema.addresses_hints, (address, *BALANCE_HINT), upper=newest, limit=2)
+    for hint in hints:
+        partition = (address, hint["ms_range_id"])
+        rows = await store.slice(schema.address_balances, partition, upper=before, limit=1)
+        if rows:
+            return rows[0]
+    return None
 
 
 async def find_balances(store: Store, address: str, milestone_indices: Sequence[int]) -> list[int]:

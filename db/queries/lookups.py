@@ -41,6 +41,7 @@ async def list_created(
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
+    is_fixed: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -48,7 +49,8 @@ async def list_created(
     """A page of the outputs created under any of these keys, each once. For chain ids use `list_states`.
 
     `spent` lists only outputs that are spent by the ledger index. Without `included` the page contains outputs of
-    attachments that took no effect, one row per attachment. `columns` are needed beside ids and milestones.
+    attachments that took no effect, one row per attachment. `columns` are needed beside ids and milestones. `is_fixed`
+    as in `db.listing.page.Listing`.
     """
     table = schema.outputs_by_address
     read = read_columns(table, columns, window)
@@ -66,6 +68,7 @@ async def list_created(
         keep=_spent(store) if spent else None,
         window=window,
         as_of=as_of,
+        is_fixed=is_fixed,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -79,6 +82,7 @@ async def list_states(
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
+    is_fixed: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -98,6 +102,7 @@ async def list_states(
         query=f"states {spent}",
         window=window,
         as_of=as_of,
+        is_fixed=is_fixed,
         columns=columns,
     )
 

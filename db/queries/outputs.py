@@ -72,6 +72,7 @@ async def list_outputs_by_address(
     with_inclusion: bool = False,
     window: Window | None = None,
     as_of: int | None = None,
+    is_fixed: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -82,9 +83,10 @@ async def list_outputs_by_address(
     With `included` False the page also contains outputs that no included transaction created, one attachment each. With
     a filter a page may be short or empty and still have a cursor, because work is bounded.
 
+    `is_fixed` as in `db.listing.page.Listing`.
+
     Raises:
-        CursorError: The cursor is invalid, or the ledger state in which a listing of unspent outputs began is no longer
-        kept.
+        CursorError: The cursor is invalid.
     """
     if as_of is not None and included and not include_spent:
         return await _list_unspent(
@@ -94,6 +96,7 @@ async def list_outputs_by_address(
             output_type=output_type,
             window=window,
             as_of=as_of,
+            is_fixed=is_fixed,
             newest=newest,
             page_size=page_size,
             cursor=cursor,
@@ -126,6 +129,7 @@ async def list_outputs_by_address(
         query=f"type {output_type} spent {include_spent}",
         window=window,
         as_of=as_of,
+        is_fixed=is_fixed,
         columns=("included", "output_type") if filtered or with_inclusion else (),
     )
 
@@ -138,6 +142,7 @@ async def _list_unspent(
     output_type: int | None,
     window: Window | None,
     as_of: int,
+    is_fixed: bool,
     newest: bool,
     page_size: int,
     cursor: str | None,
@@ -150,6 +155,7 @@ async def _list_unspent(
         kinds=kinds,
         where=[] if output_type is None else [(Condition("output_type", "=", output_type),)],
         window=window,
+        is_fixed=is_fixed,
         newest=newest,
         page_size=page_size,
         cursor=cursor,

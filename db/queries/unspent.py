@@ -1,7 +1,8 @@
 """Queries of outputs that are unspent at a ledger index, by any lookup key.
 
 `unspent_outputs` keeps recently spent outputs, and a page omits those that were spent by its ledger index. So all pages
-of a listing show the same state. A state that is no longer kept is rejected.
+of a listing show the same state. Of a state that it no longer keeps, a page comes from the lookups, which contain every
+output ever created; the outputs' own rows decide which of them were spent.
 """
 
 from collections.abc import Sequence
@@ -10,18 +11,23 @@ from weakref import WeakKeyDictionary
 from db import schema
 from db.listing.conditions import text_of
 from db.listing.cursor import CursorError
-from db.listing.page import Listing, Page, list_page, read_columns
+from db.listing.page import Keep, Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
 from db.queries.lookups import By, QueryText, is_spent, list_states, roles_under, sieve_of
-from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
-from db.store import Bound, Key, Row, Store, Where
+from db.roles import ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
+from db.store import Bound, Key, LedgerUnknown, Row, Store, Where
 from db.times import Window
 
 UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
 
 UNSPENT_FROM = "unspent_from"
 """Key of keyspace_info: the first ledger index that `unspent_outputs` can answer; missing: all."""
+
+COMPACTED_TO = "compacted_to"
+"""Key of keyspace_info: the milestone up to which spent outputs were examined. Rows of outputs that were spent by then
+may be missing.
+"""
 
 
 async def list_unspent(
@@ -33,30 +39,46 @@ async def list_unspent(
     where: Where = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
+    is_fixed: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
     """A page of outputs under any of these keys that are unspent at a ledger index, each once.
 
-    A first page uses the current ledger index.
-
-    Raises:
-        CursorError: The state in which the listing began is no longer kept.
+    `as_of` is the current ledger index, or an earlier one with `is_fixed` (`db.listing.page.Listing`). A page that is
+    read from the lookups may be short or empty and still have a cursor.
     """
-    read, sieve = _read(columns, window), sieve_of(where)
     role_keys = roles_under(requested, kinds)
-    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in role_keys]
-    listing = Listing(
-        schema.unspent_outputs,
-        sources,
-        QueryText("unspent", role_keys, where),
-        sieve=sieve,
-        keep=unspent_rows,
-        window=window,
-        as_of=as_of,
-    )
-    return await _list(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    query = QueryText("unspent", role_keys, where)
+
+    async def page(*, is_kept: bool) -> Page:
+        sieve = sieve_of(where)
+        if is_kept:
+            read = _read(columns, window)
+            sources = [
+                lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in role_keys
+            ]
+        else:
+            sources = _history_sources(role_keys, columns, window, sieve)
+        listing = Listing(
+            schema.unspent_outputs,
+            sources,
+            query,
+            sieve=sieve,
+            keep=unspent_rows if is_kept else _unspent_outputs(store),
+            window=window,
+            as_of=as_of,
+            is_fixed=is_fixed,
+        )
+        return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+    if is_fixed and as_of < await find_unspent_from(store):
+        return await page(is_kept=False)
+    found = await page(is_kept=True)
+    if await _was_kept(store, found, is_current=cursor is None and not is_fixed):
+        return found
+    return await page(is_kept=False)
 
 
 async def list_all_unspent(
@@ -68,11 +90,17 @@ async def list_all_unspent(
     where: Where = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
+    is_fixed: bool = False,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Like `list_unspent`, for all outputs of these kinds."""
+    """Like `list_unspent`, for all outputs of these kinds.
+
+    Raises:
+        CursorError: The state in which the listing began is no longer kept.
+        LedgerUnknown: The requested state is no longer kept.
+    """
     genesis = (await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1))[0]["ledger_index"]
     read, sieve = _read(columns, window), sieve_of(where)
     listing = Listing(
@@ -83,8 +111,18 @@ async def list_all_unspent(
         keep=unspent_rows,
         window=window,
         as_of=as_of,
+        is_fixed=is_fixed,
     )
-    return await _list(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    page = await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    if await _was_kept(store, page, is_current=cursor is None and not is_fixed):
+        return page
+    if is_fixed:
+        first = await find_unspent_from(store)
+        raise LedgerUnknown(
+            f"the list of all outputs at {as_of} is not kept, only that of {first} and later: add a parameter with an "
+            "address or a tag"
+        )
+    raise CursorError(f"the ledger state of {page.as_of} is no longer kept: begin the listing again")
 
 
 async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_of: int) -> Row | None:
@@ -110,11 +148,41 @@ async def unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
     return [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
 
 
-async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
-    page = await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
-    if cursor is not None and page.as_of is not None:
-        await check_unspent_from(store, page.as_of)
-    return page
+def _unspent_outputs(store: Store) -> Keep:
+    """Like `unspent_rows`, for rows of lookups."""
+
+    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+        outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in rows])
+        return [row for row, output in zip(rows, outputs, strict=True) if output is None or not is_spent(output, at)]
+
+    return keep
+
+
+def _history_sources(
+    role_keys: Sequence[tuple[Role, By]], columns: Sequence[str], window: Window | None, sieve: Sieve | None
+) -> list[Source]:
+    """All outputs ever created under these keys, in the order of `unspent_outputs`."""
+    table = schema.outputs_by_address
+    assert all(role.table.clustering == table.clustering for role, _ in role_keys), "chain ids have list_states"
+    read = read_columns(table, columns, window)
+    return [
+        lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=True), read, sieve)
+        for role, by in role_keys
+    ]
+
+
+async def find_unspent_from(store: Store) -> int:
+    """The first ledger index that `unspent_outputs` can answer; 0: all."""
+    rows = await store.get_many(schema.keyspace_info, [(UNSPENT_FROM,), (COMPACTED_TO,)])
+    return max(int(row["value"]) if row else 0 for row in rows)
+
+
+async def _was_kept(store: Store, page: Page, *, is_current: bool) -> bool:
+    """Whether `unspent_outputs` had all rows of a page's state when the page was read. `is_current`: the page shows the
+    current state.
+    """
+    # Checked last: compaction records the new limit before it removes rows that a page might miss.
+    return is_current or page.as_of is None or page.as_of >= await find_unspent_from(store)
 
 
 async def check_unspent_from(store: Store, as_of: int) -> None:
@@ -122,8 +190,7 @@ async def check_unspent_from(store: Store, as_of: int) -> None:
 
     Called after they were read: compaction records the new limit before it deletes rows.
     """
-    unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
-    if unspent_from is not None and as_of < int(unspent_from["value"]):
+    if as_of < await find_unspent_from(store):
         raise CursorError(f"the ledger state of {as_of} is no longer kept: begin the listing again")
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.queries.unspent import UNSPENT_FROM
+from db.queries.unspent import COMPACTED_TO, UNSPENT_FROM
 from db.store import Batch, Value, WritableStore
 from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_TYPE
@@ -25,9 +25,6 @@ from etl.store_reads import StoreReads
 from etl.tables import frames as tables
 from etl.tables.partition_columns import SPLITS, Placement
 from etl.writers.publish import Publication
-
-COMPACTED_TO = "compacted_to"
-"""keyspace_info key: the milestone up to which spent outputs were examined."""
 
 MILESTONES_AT_ONCE = 1_000
 """Milestones whose spent outputs this process holds at a time."""
@@ -104,10 +101,10 @@ def clean_partitions(
     store: WritableStore, reads: StoreReads, partitions: Iterator[tuple[Value, ...]], dead_to: int
 ) -> int:
     """Cleans partitions of unspent_outputs, several per batch. Returns the number of deleted rows."""
-    unspent_from, deleted = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to)), 0
+    deleted = 0
     while some := list(islice(partitions, PARTITIONS_AT_ONCE)):
         with store.batch() as batch:
-            batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(UNSPENT_FROM, str(unspent_from))])
+            forgo(batch, reads, dead_to)
             deleted += sum(_cleaned(batch, reads, partition, dead_to) for partition in some)
     with store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(COMPACTED_TO, str(dead_to))])
@@ -117,6 +114,12 @@ def clean_partitions(
 def looked(reads: StoreReads, genesis: int) -> int:
     """The milestone up to which all spent outputs were examined."""
     return int(reads.info(COMPACTED_TO) or genesis)
+
+
+def forgo(batch: Batch, reads: StoreReads, dead_to: int) -> None:
+    """Records that the table does not have all outputs that were spent by `dead_to`, and so no states before it."""
+    unspent_from = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to))
+    batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(UNSPENT_FROM, str(unspent_from))])
 
 
 def forget(batch: Batch, reads: StoreReads) -> None:

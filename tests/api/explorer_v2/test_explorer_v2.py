@@ -474,7 +474,7 @@ async def test_too_much_for_one_request_is_reported(
     monkeypatch.setattr(explorer_ledger, "OUTPUTS_MAX", 10)
     monkeypatch.setattr(explorer_v2, "SKIPPED_MAX", 3)
     rich = next(each["bech32"] for each in explorer.ledger.expected["addresses"] if len(each["ownedUnspent"]) > 20)
-    assert "more than 10 unspent outputs" in await rejected(client, f"balance/{rich}", 501)
+    assert "more than 10 outputs" in await rejected(client, f"balance/{rich}", 501)
     block_id = max(explorer.children, key=lambda each: len(explorer.children[each]))
     await body(client, f"blocks/{block_id}/children", answers.Children, pageSize=3, page=1)
     assert await rejected(client, f"blocks/{block_id}/children", 400, pageSize=2, page=2)

@@ -97,7 +97,7 @@ async def test_unknown_parameters_are_ignored(app: Any) -> None:
     assert known[0] == 200
 
 
-@pytest.mark.parametrize("name", ["address", "ledgerIndex", "hasExpiration"])
+@pytest.mark.parametrize("name", ["address", "include-spent", "hasExpiration"])
 async def test_parameters_of_other_operations_are_named(app: Any, name: str) -> None:
     status, body = await ask(app, f"{BASE}/outputs/foundry", {name: "1"})
     assert status == 400

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from db import schema
 from db.listing.cursor import CursorError
 from db.queries.lookups import By, list_created, list_states
-from db.queries.unspent import UNSPENT_FROM, find_unspent_state, list_all_unspent, list_unspent
-from db.store import Condition
+from db.queries.unspent import COMPACTED_TO, UNSPENT_FROM, find_unspent_state, list_all_unspent, list_unspent
+from db.store import Condition, LedgerUnknown
 from db.times import find_window
 from tests.db.examples import examples
 from tests.db.listing.test_paging import Counting, bind, pages
@@ -239,17 +239,28 @@ async def test_a_cursor_of_another_query_is_rejected(store):
     assert sum(cursor is not None for cursor in cursors) == 4
 
 
-async def test_a_listing_of_a_state_that_was_compacted_since_is_rejected(store):
+@pytest.mark.parametrize("info", [UNSPENT_FROM, COMPACTED_TO])
+async def test_a_state_that_was_compacted_since_comes_from_the_history_or_is_rejected(store, info):
     key, made = crowd(40)
     put_made(store, made, 1)
     ask = bind(list_unspent, store, [By("sender", key.hex())])
-    cursor = (await ask(newest=True, page_size=2, cursor=None, as_of=LAST)).cursor
-    await ask(newest=True, page_size=2, cursor=cursor, as_of=LAST + 1)
+    first = await ask(newest=True, page_size=2, cursor=None, as_of=LAST)
+    following = await ask(newest=True, page_size=2, cursor=first.cursor, as_of=LAST + 1)
     with store.batch() as batch:
-        batch.upsert(schema.keyspace_info, ("name", "value"), [(UNSPENT_FROM, str(LAST + 1))])
+        batch.upsert(schema.keyspace_info, ("name", "value"), [(info, str(LAST + 1))])
     try:
+        found = await ask(newest=True, page_size=2, cursor=first.cursor, as_of=LAST + 1)
+        assert [row["output_id"] for row in found.rows] == [row["output_id"] for row in following.rows]
+        assert found.cursor == following.cursor
+        with store.batch() as batch:
+            batch.upsert(schema.ledger_frontier, ("network", "ledger_index"), [("net", 0), ("net", LAST)])
+        every = bind(list_all_unspent, store, "net", newest=True, page_size=2, as_of=LAST)
+        cursor = (await every(cursor=None)).cursor
+        assert cursor is not None
+        with pytest.raises(LedgerUnknown, match=f"at {LAST} is not kept, only that of {LAST + 1} and later"):
+            await every(is_fixed=True, cursor=None)
         with pytest.raises(CursorError, match="no longer kept"):
-            await ask(newest=True, page_size=2, cursor=cursor, as_of=LAST + 1)
+            await every(cursor=cursor)
     finally:
         with store.batch() as batch:
-            batch.delete(schema.keyspace_info, (UNSPENT_FROM,))
+            batch.delete(schema.keyspace_info, (info,))

@@ -21,6 +21,7 @@ from db.queries import outputs
 from etl import runs
 from etl.ledger_state.compaction import clean_partitions
 from etl.store_reads import StoreReads
+from tests.api.test_time_travel import held_at
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json
 from tests.etl.conftest import AS_BULK, CASSANDRA, Loading, Stores, on
@@ -34,6 +35,8 @@ pytestmark = pytest.mark.loads
 TINY = (7, 3)
 MARGIN = 3
 DEAD_TO = 50 - MARGIN
+PAST = (0, 5, 17, 29, 30, 31, DEAD_TO - 1, DEAD_TO)
+"""Some ledger states, with and without outputs that are missing by now."""
 
 TABLES = (schema.unspent_outputs, schema.unspent_hints)
 PARTITION = schema.unspent_outputs.partition
@@ -73,16 +76,21 @@ def check_state(rows: dict[str, list[Json]]) -> None:
 
 
 async def check_unspent(settings: StoreSettings) -> None:
-    """At every page size, the listing of every address equals the oracle's unspent outputs."""
+    """At every page size, the listing of every address equals the oracle's unspent outputs, now and in past states."""
 
-    async def ask(store: Any, address: str, **page: Any) -> Any:
-        return await outputs.list_outputs_by_address(store, address, include_spent=False, as_of=50, **page)
+    async def ask(store: Any, address: str, as_of: int = 50, **page: Any) -> Any:
+        return await outputs.list_outputs_by_address(
+            store, address, include_spent=False, as_of=as_of, is_fixed=as_of < 50, **page
+        )
 
     oracle, store = whole_oracle(), open_store(settings)
     try:
         for address in oracle.addresses:
             ids = oracle.address_outputs(address, output_type=None, include_spent=False)
             await check(ask, store, f"00{address}", "output_id", ids)
+            for as_of in PAST:
+                page = await ask(store, f"00{address}", as_of, newest=True, page_size=1000, cursor=None)
+                assert ([row["output_id"] for row in page.rows], page.cursor) == (held_at(oracle, address, as_of), None)
     finally:
         store.close()
 
