@@ -20,6 +20,7 @@ from db.admin.status import Status
 from db.admin.wormhole_status import Holdings
 from db.intervals import Intervals, add, in_words, intersect, size
 from db.queries.head import Lag
+from db.queries.reconciliation import Reconciliation
 from etl.report import ENGINE_START, Notify, Progress, Report
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def report_lines(report: Report) -> list[str]:
         lines.append(f"ledger state after milestone {report.ledger_index:,}")
     if report.held:
         lines.append(f"the ledger state cannot advance: {report.held}")
+    if report.unreconciled:
+        lines.append(f"the ledger state does not add up: {report.unreconciled}")
     if report.differing:
         lines.append(f"{report.differing:,} conflict reasons differ from the source; the source's reason is stored")
         lines += [f"  {line}" for line in report.differences]
@@ -157,9 +160,19 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         f"missing     {in_words(status.missing)}",
         *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
         f"unlogged    {in_words(status.unlogged)}",
+        *([] if status.reconciliation is None else [f"supply      {supply_text(status.reconciliation)}"]),
         *([] if short is None else [f"short       {in_words(short)}"]),
         *([] if status.lag is None else [lag_line(status.lag)]),
     ]
+
+
+def supply_text(found: Reconciliation) -> str:
+    """Formats up to which ledger index balances and treasury add up to the token supply."""
+    holds = [(found.first, found.holds_to)] if found.holds_to >= found.first else []
+    text = f"{found.supply:,} base tokens in balances and treasury after milestones {in_words(holds)}"
+    if found.wrong_at is None:
+        return text
+    return f"{text}; {found.wrong_sum:,} after milestone {found.wrong_at}"
 
 
 def lag_line(lag: Lag) -> str:

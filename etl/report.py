@@ -45,6 +45,7 @@ class Report:
     - `engine`: the engine that ran it, a value of etl.engine.current.ENGINES.
     - `reopened`: milestones that were incomplete in the store and were written again from the lake.
     - `ledger_index`: the milestone of the store's ledger state; None without genesis. `held`: why it cannot advance.
+    - `unreconciled`: the first milestone whose balances and treasury do not add up to the token supply, with both sums.
     - `faulty`: number of faults that the level `full` found; `faults`: the first of them.
     - `differing`: number of conflicts whose computed reason differs from the source; `differences`: the first of them.
     """
@@ -63,6 +64,7 @@ class Report:
     rejected: list[str] = field(default_factory=list)
     ledger_index: int | None = None
     held: str = ""
+    unreconciled: str = ""
     differing: int = 0
     differences: list[str] = field(default_factory=list)
     faulty: int = 0
@@ -78,8 +80,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 for success; 3 for rejects, faults or a ledger state that cannot advance."""
-        return WITH_REJECTS if self.rejects or self.held or self.faulty else GOOD
+        """0 for success; 3 for rejects, faults, or a ledger state that cannot advance or does not add up."""
+        return WITH_REJECTS if self.rejects or self.held or self.unreconciled or self.faulty else GOOD
 
     @property
     def messages_per_second(self) -> float:

@@ -149,6 +149,24 @@ class StoreReads:
             {row["power"]: (row["addresses"], row["amount"]) for row in rows},
         )
 
+    def treasury(self, frontier: int, to: int) -> list[tuple[int, int]]:
+        """The milestone and amount of the treasury at a frontier (0, 0 if there is none), then those of each milestone
+        of (frontier, to] that changed it, ascending.
+        """
+
+        async def read() -> list[Row]:
+            at = Bound((frontier,))
+            before = await self._store.slice(schema.treasury, (self.network,), upper=at, limit=1)
+            low, high = Bound((frontier,), inclusive=False), Bound((to,))
+            return [
+                *(before or [{"milestone_index": 0, "amount": 0}]),
+                *await self._store.slice(
+                    schema.treasury, (self.network,), lower=low, upper=high, reverse=True, limit=ALL_ROWS
+                ),
+            ]
+
+        return [(row["milestone_index"], row["amount"]) for row in self._answer(read())]
+
     def ledger_updates(self, first: int, last: int) -> Iterator[Row]:
         """Rows of ledger_updates_by_milestone of [first, last]: one partition per milestone."""
         for milestone_index in range(first, last + 1):

@@ -161,6 +161,8 @@ def ledger_rows(
         unspent[row["output_id"]].append(row)
     rows["address_balances"] = replay.balance_rows(start, chunk_size)
     rows["ledger_updates_by_milestone"] = []
+    last_of_day = {milestone.timestamp // 86_400: milestone.index for milestone in milestones}
+    day_ends = {*last_of_day.values()} - {milestones[-1].index}
     for milestone in milestones:
         news = changes(replay, milestone)
         rows["ledger_updates_by_milestone"] += news
@@ -182,6 +184,8 @@ def ledger_rows(
                 unspent[output_id].append(row)
                 later["unspent_outputs"].append(row)
         rows["address_balances"] += replay.balance_rows(milestone.index, chunk_size)
+        if milestone.index in day_ends:
+            wealth_rows(later, replay, network, milestone.index)
     run = [milestone.index for milestone in milestones]
     partition_rows(later, run, chunk_size, partition_size, LOOKUPS)
     for row in early["unspent_outputs"]:

@@ -7,7 +7,7 @@ Invariants:
 4. All rows follow from the changes (etl/ledger_state/changes.py).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 from db import schema
 from db.intervals import Intervals, in_words
 from db.model import Lookup, Table
+from db.queries.ledger import RICHEST
+from db.queries.reconciliation import RECONCILED, Reconciliation
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.expectations import fingerprints
@@ -25,7 +27,7 @@ from etl.expectations.comparison import LedgerComparison
 from etl.expectations.native_tokens import expected_native_tokens
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
-from etl.ledger_state import compaction, rich_list, unspent
+from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, unspent
 from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
 from etl.ledger_state.conflict_reasons import reason_makers
@@ -52,7 +54,12 @@ FIRST_NEAR = 1_000
 """Maximum of milestones for which a first ledger state uses single steps, because joins would read just as much."""
 
 STEPS_KEPT = 10
-"""Number of frontiers whose rich list and distribution are kept for readers that read the frontier before."""
+"""Number of frontiers whose rich list and distribution are kept for readers that read the frontier before. Those of the
+last milestones of UTC days are kept forever.
+"""
+
+DAYS_RANKED = "days_ranked"
+"""keyspace_info key: the milestone from which every day has its rich list and distribution: the genesis."""
 
 
 class StateMeasures(Protocol):
@@ -105,6 +112,8 @@ class Ledger:
         if frontier is None:
             self._begin(genesis)
             frontier = genesis
+        elif reads.info(DAYS_RANKED) is None:
+            self._rank_days(genesis, frontier)
         complete = reads.complete()
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
@@ -146,9 +155,11 @@ class Ledger:
             makers += self.measures.at_genesis(changes, genesis)
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
+        sums = reconciliation.at_genesis(lake.genesis(), genesis, supply(wealth.powers))
         with self.publication.store.batch(publish=publish) as batch:
             compaction.forget(batch, self.publication.reads)
-            self._write(batch, makers, wealth, genesis, analysed=self.measures is not None)
+            self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
+            self._write(batch, makers, wealth, genesis, sums, analysed=self.measures is not None)
 
     def _apply(self, found: Found, totals: Totals, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or only up to the last milestone whose inputs are all known. Returns
@@ -198,15 +209,24 @@ class Ledger:
         makers += further or []
         held = Wealth(*publication.reads.wealth(frontier))
         wealth = self._wealth(found, held, genesis, frontier, to)
+        ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
+        days = self._days(found, held, wealth, ends, genesis, frontier, to)
         compared = self.expected([(frontier + 1, to)])
         if compared is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
             _expect(compared, found, frontier, to)
+        sums = reconciliation.after(
+            publication.reads, publication.lake.genesis(), found, supply(held.powers), frontier, to
+        )
         with publication.store.batch(publish=found.near is None) as batch:
             if opened is not None:
                 publication.record(batch, opened)
+            if dead_to > frontier:
+                compaction.forgo(batch, publication.reads, dead_to)
             written = replace(self, publication=replace(publication, writer=writer))
-            written._write(batch, makers, wealth, to, analysed=further is not None, compared=compared)
+            for end, of_day in days:
+                self._write_wealth(batch, end, of_day, most=RICHEST)
+            written._write(batch, makers, wealth, to, sums, analysed=further is not None, compared=compared)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Only rows that existed before. Outputs created since then are written only if they are unspent.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
@@ -223,6 +243,26 @@ class Ledger:
             found = far(self.publication, genesis, frontier, to)
         return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
 
+    def _days(
+        self, found: Found, held: Wealth, wealth: Wealth, ends: Sequence[int], genesis: int, frontier: int, to: int
+    ) -> Iterable[tuple[int, Wealth]]:
+        """The wealth distribution after each of these milestones of (frontier, to). `held` and `wealth`: those at the
+        frontier and at `to`. Iterating raises WrongRows if `wealth` is not the one that this process computes.
+        """
+        if found.near is not None or not ends:
+            return [(each, self._wealth(found, held, genesis, frontier, each)) for each in ends]
+        return day_wealth.compared(day_wealth.after(found.of_files(), [*ends, to]), to, wealth)
+
+    def _rank_days(self, genesis: int, frontier: int) -> None:
+        """Writes the wealth distribution at the end of each day up to the frontier, for a state of an older version."""
+        found = far(self.publication, genesis, frontier, frontier)
+        days = self._totals([(genesis + 1, frontier)]).days
+        ends = [each for each in day_wealth.find_ends(self.publication.reads, days) if each < frontier]
+        with self.publication.store.batch() as batch:
+            for end, of_day in day_wealth.after(found.of_files(), ends) if ends else ():
+                self._write_wealth(batch, end, of_day, most=RICHEST)
+            self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
+
     def _placement(self, first: int, last: int, of: tuple[Lookup, ...]) -> Placement:
         """The partitions of the ledger lookups' rows in these milestones."""
         chunk_size = self.publication.store_settings.chunk_size
@@ -237,6 +277,7 @@ class Ledger:
         makers: list[FrameMaker],
         wealth: Wealth,
         ledger_index: int,
+        sums: Reconciliation,
         *,
         analysed: bool,
         compared: LedgerComparison | None = None,
@@ -246,16 +287,27 @@ class Ledger:
         upsert_frames(
             batch, self.publication.writer, makers, self.publication.report.wrote, comparison=lambda: compared
         )
-        spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
-        self._upsert(batch, schema.distribution, spread)
-        ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]
-        self._upsert(batch, schema.rich_list, ranked)
+        self._write_wealth(batch, ledger_index, wealth)
         for old in self.publication.reads.ledger_steps(STEPS_KEPT)[STEPS_KEPT - 1 :]:
-            batch.delete(schema.distribution, (network, old))
-            batch.delete(schema.rich_list, (network, old))
+            if day_wealth.ends_day(self.publication.reads, old):
+                for rank in range(RICHEST + 1, rich_list.KEPT + 1):
+                    batch.delete(schema.rich_list, (network, old, rank))
+            else:
+                batch.delete(schema.distribution, (network, old))
+                batch.delete(schema.rich_list, (network, old))
+        reconciliation.report_wrong_sum(self.publication.report, sums)
+        self._upsert(batch, schema.keyspace_info, [(RECONCILED, sums.text())])
         if analysed:
             self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
         self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
+
+    def _write_wealth(self, batch: Batch, ledger_index: int, wealth: Wealth, *, most: int = rich_list.KEPT) -> None:
+        """Writes the distribution, and at most that many of the richest addresses."""
+        network = self.publication.store_settings.network
+        spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
+        self._upsert(batch, schema.distribution, spread)
+        ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest[:most], start=1)]
+        self._upsert(batch, schema.rich_list, ranked)
 
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))

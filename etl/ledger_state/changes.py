@@ -112,6 +112,11 @@ class Found:
     near: Near | None = None
     files: Path | None = None
 
+    def of_files(self) -> Path:
+        """The folder of CHANGES since genesis, if `near` is not set."""
+        assert self.files is not None, "changes since genesis are in files"
+        return self.files
+
 
 def far(
     publication: Publication, genesis: int, frontier: int, to: int, columns: Sequence[str] = CHANGES.names

@@ -7,6 +7,7 @@ less. It stores more addresses than the API returns, so it is rarely recomputed 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.queries.ledger import RICHEST
+from etl.expectations.comparison import WrongRows, wrong_rows
 from etl.ledger_state.changes import Near
 from etl.writers.frame_writer import Staging
 
@@ -62,6 +64,16 @@ def whole(staging: Staging, changes: DataFrame) -> Wealth:
         sorted(zip(richest["address"].to_pylist(), richest["balance"].to_pylist(), strict=True), key=rank_key),
         {row["power"]: (row["addresses"], row["amount"]) for row in spread.to_pylist()},
     )
+
+
+def compare(expected: Wealth, found: Wealth, milestone_index: int) -> None:
+    """Raises WrongRows unless the engine's list begins as the one of this process, with the same distribution."""
+    run = [(milestone_index, milestone_index)]
+    if found.powers != expected.powers:
+        raise WrongRows(wrong_rows("distribution", run, expected.powers, found.powers))
+    for rank, (one, other) in enumerate(zip_longest(expected.richest, found.richest[: len(expected.richest)]), start=1):
+        if one != other:
+            raise WrongRows(wrong_rows(f"rich_list, rank {rank}", run, one, other))
 
 
 def touched(near: Near, to: int) -> list[tuple[bytes, int, int]]:

@@ -46,6 +46,7 @@ def test_both_eras_in_one_load_give_the_replay_s_rows(everywhere: Stores, tmp_pa
     loading = everywhere((7, 3), eras=ERAS, ledger_near=10_000)
     report = loading.load(*files(tmp_path), genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.held, report.differences) == (0, FIRST + 2, "", [])
+    assert report.unreconciled == ""
     rows = loading.rows()
     check(rows, expected((7, 3)))
     spent = {row["output_kind"] for row in rows["outputs"] if (row["spent_milestone_index"] or 0) >= FIRST}
