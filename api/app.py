@@ -46,6 +46,7 @@ from api.http.request_middleware import RequestMiddleware
 from api.http.router import OperationRouter
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.lag import GAUGES, read_lags
+from api.mqtt.endpoint import MqttEndpoint
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
 from api.participation_v1 import PARTICIPATION_V1
@@ -58,7 +59,7 @@ from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
 FAMILIES = frozenset(
-    {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins"}
+    {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins", "mqtt"}
 )
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
 RESERVED = FAMILIES | PAGES
@@ -116,8 +117,13 @@ class ApiSettings:
         metadata={"help": "maximum of requests per client, e.g. 100/minute; each worker counts separately"},
     )
 
+    mqtt_connections: int = field(
+        default=1_000, metadata={"help": "maximum of MQTT clients of each worker; 0: no MQTT"}
+    )
+
     def __post_init__(self) -> None:
-        for name, least in (("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0)):
+        limits = ("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0), ("mqtt_connections", 0)
+        for name, least in limits:
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
         if self.jwt_secret is not None and len(self.jwt_secret.encode()) < JWT_SECRET_BYTES_MIN:
@@ -134,7 +140,10 @@ class ApiSettings:
 class Permanode(FastAPI):
     """FastAPI for the OpenAPI document and its pages; requests go through RequestMiddleware and OperationRouter."""
 
-    def __init__(self, settings: ApiSettings, networks: Mapping[str, NetworkMount]) -> None:
+    def __init__(
+        self, settings: ApiSettings, networks: Mapping[str, NetworkMount], chrysalis: str, stardust: str
+    ) -> None:
+        """`chrysalis` and `stardust` are the networks of MQTT paths without a network."""
         super().__init__(
             title="Permanode",
             version=VERSION,
@@ -145,7 +154,8 @@ class Permanode(FastAPI):
             redoc_url=None,
             telemetry=NO_TELEMETRY,
         )
-        self.settings = settings
+        self.settings, self.networks = settings, networks
+        self.mqtt_defaults = chrysalis, stardust
         self.metrics = Metrics(GAUGES, partial(read_lags, networks))
         self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
@@ -169,14 +179,23 @@ class Permanode(FastAPI):
         settings = self.settings
         router = OperationRouter(self.routes)
         answering: ASGIApp = router
+        credentials = rate_limit = None
         if settings.compress_from:
             answering = Compression(answering, settings.compress_from)
         if settings.keys or settings.jwt_secret:
-            answering = Credentials(answering, settings.keys, settings.jwt_secret)
+            answering = credentials = Credentials(answering, settings.keys, settings.jwt_secret)
         if settings.rate_limit:
-            answering = RateLimit(answering, settings.rate_limit)
+            answering = rate_limit = RateLimit(answering, settings.rate_limit)
         return RequestMiddleware(
             answering,
+            MqttEndpoint(
+                self.networks,
+                *self.mqtt_defaults,
+                credentials,
+                rate_limit,
+                settings.mqtt_connections,
+                settings.deadline_s,
+            ),
             self.router,
             self.metrics,
             router.error_body_of,
@@ -261,6 +280,7 @@ def routes(
         served = [*(iota if IOTA in protocols else ()), *(of_wormhole if WORMHOLE in protocols else ())]
         # Wallets look here for nodes that count votes.
         prefixes = {mount.prefix for family, mount in served if family is not PARTICIPATION_V1}
+        prefixes |= {"/api/mqtt/v1"} if IOTA in protocols else set()
         fixed = {each.removeprefix("/api/") for each in prefixes if each.startswith("/api/") and "{" not in each}
         return sorted(fixed | networks.keys())
 
@@ -296,9 +316,9 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
             raise ValueError(f"network {name} cannot be mounted at /api/{name}: {taken}")
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
-    app = Permanode(settings, networks)
     iota = first_of(networks, IOTA, default)
     stardust = chosen(networks, "stardust_network", settings.stardust_network, IOTA) or iota
+    app = Permanode(settings, networks, iota, stardust)
     wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)
     wormhole = wormhole or first_of(networks, WORMHOLE, default)
     app.router.routes.extend(routes(networks, default, stardust, wormhole))

@@ -49,7 +49,7 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+"""Exit code after Ctrl-C: 128 and the number of SIGINT."""
 
 
 def print_version(wanted: bool) -> None:

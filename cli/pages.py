@@ -11,6 +11,9 @@ from api.explorer_v2 import token_routes
 from api.explorer_v2.ledger_routes import OUTPUTS_MAX
 from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.http.page_sizes import FAMILIES, MAXIMUM
+from api.mqtt.client import CONNECT_S, TOPICS_MAX
+from api.mqtt.hub import BACKLOG_MAX_BYTES, MESSAGES_AT_ONCE, SLOW_S
+from api.mqtt.packets import PACKET_MAX_BYTES
 from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
 from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
 from api.wormhole.events.functions import BODY_MAX_BYTES as POSTED_MAX_BYTES
@@ -113,6 +116,12 @@ def limits_page() -> str:
         dated=DATED_MAX,
         vaa=VAA_MAX_BYTES,
         posted=POSTED_MAX_BYTES,
+        topics=TOPICS_MAX,
+        packet=PACKET_MAX_BYTES,
+        backlog=BACKLOG_MAX_BYTES,
+        messages=MESSAGES_AT_ONCE,
+        slow=f"{SLOW_S:.0f}",
+        connect=f"{CONNECT_S:.0f}",
     )
 
 
@@ -282,6 +291,20 @@ time.
 
 The body must arrive within the timeout of the request. Bodies of other requests are not read. A path over {cone}
 messages took an eighth of a second on one core, over a thousand 1.3 ms.
+
+## MQTT
+
+| of a client, or of a worker | limit | above |
+|---|---|---|
+| connections of a worker | `api.mqtt_connections` | 503 |
+| subscriptions | {topics} | disconnected (1008) |
+| packet from a client | {packet} bytes | disconnected (1002) |
+| waiting for a client | {backlog} bytes and the packets of {messages} messages, for {slow} s | disconnected (1013) |
+| until CONNECT | {connect} s | disconnected (1002) |
+| handshakes and SUBSCRIBEs | `api.rate_limit` | 429; disconnected (1008) |
+
+A client that sends nothing for one and a half times its keep-alive time is disconnected (1002). The numbers are close
+codes of WebSocket.
 """
 
 _SETTINGS_HEAD = """\

@@ -19,6 +19,7 @@ from uvicorn.supervisors import Multiprocess
 
 from api.app import ApiSettings, create_app
 from api.http.metrics import SHARED_FOLDER
+from api.mqtt.packets import PACKET_MAX_BYTES
 from api.network import NetworkMount
 from cli import logs
 from cli.settings import Settings, SettingsError, read
@@ -70,6 +71,10 @@ def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        # MQTT. Payloads are binary, and compression would keep buffers for each client.
+        ws="websockets-sansio",
+        ws_max_size=2 * PACKET_MAX_BYTES,
+        ws_per_message_deflate=False,
     )
     if api.workers == 1:
         uvicorn.Server(config).run(sockets=[listener])

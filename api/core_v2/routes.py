@@ -51,10 +51,14 @@ async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
 
     A pending block, which no milestone references, has neither milestone nor inclusion state.
     """
-    row = await eras.get_message(network, block_id, Era.STARDUST)
+    return await block_metadata_json(network, await eras.get_message(network, block_id, Era.STARDUST))
+
+
+async def block_metadata_json(network: NetworkMount, row: Row) -> Json:
+    """Returns a row of `messages` or `pending_messages` as the node writes the metadata of a block."""
     value = decode_block(row["message"])
     metadata: Json = {
-        "blockId": f"0x{block_id}",
+        "blockId": f"0x{row['message_id']}",
         "parents": [f"0x{parent.hex()}" for parent in value.parents],
         "isSolid": True,
     }

@@ -50,10 +50,17 @@ class Credentials:
         """Whether the request carries a known key or a valid JWT."""
         scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else ""
-        presented = [header(scope, b"x-api-key"), bearer]
-        if any(text and sha256(text.encode()).digest() in self.digests for text in presented):
+        return self.is_key(header(scope, b"x-api-key") or "") or self.is_known(bearer)
+
+    def is_known(self, text: str) -> bool:
+        """Whether a text is a known key or a valid JWT."""
+        if self.is_key(text):
             return True
-        return self.jwt_secret is not None and bool(bearer) and self.is_valid(bearer, self.jwt_secret)
+        return self.jwt_secret is not None and bool(text) and self.is_valid(text, self.jwt_secret)
+
+    def is_key(self, text: str) -> bool:
+        """Whether a text is a known key."""
+        return bool(text) and sha256(text.encode()).digest() in self.digests
 
     def is_valid(self, token: str, secret: str) -> bool:
         """Whether the secret signed this JWT and it has not expired. A JWT without `exp` is rejected."""

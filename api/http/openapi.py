@@ -21,7 +21,7 @@ def document() -> dict[str, Any]:
 
     Callers share one value and must not change it.
     """
-    app = Permanode(ApiSettings(), {})
+    app = Permanode(ApiSettings(), {}, "", "")
     app.router.routes.extend(routes({}, "", "", ""))
     return app.openapi()
 

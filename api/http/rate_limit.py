@@ -26,8 +26,13 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request. Raises TooManyRequests if the client has no requests left in the window."""
+        if not is_open(scope):
+            self.count(scope)
+        await self.app(scope, receive, send)
+
+    def count(self, scope: Scope) -> None:
+        """Counts a request of the client. Raises TooManyRequests if it has none left in the window."""
         client = scope["client"][0] if scope.get("client") else "unknown"
-        if not is_open(scope) and not self.limiter.hit(self.limit, client):
+        if not self.limiter.hit(self.limit, client):
             reset_at = self.limiter.get_window_stats(self.limit, client).reset_time
             raise TooManyRequests(str(self.limit), max(1, math.ceil(reset_at - time.time())))
-        await self.app(scope, receive, send)

@@ -37,7 +37,7 @@ SHARED_HEADERS = [
 
 
 class RequestMiddleware:
-    """ASGI middleware in front of `app` for HTTP requests. Other scopes (lifespan, websocket) go to `others`.
+    """ASGI middleware in front of `app` for HTTP requests. WebSockets go to `websockets`, the lifespan to `others`.
 
     `error_body_of` returns the function that writes errors below a path.
     """
@@ -45,6 +45,7 @@ class RequestMiddleware:
     def __init__(
         self,
         app: ASGIApp,
+        websockets: ASGIApp,
         others: ASGIApp,
         metrics: Metrics,
         error_body_of: Callable[[str], Callable[[Exception], bytes]],
@@ -53,6 +54,7 @@ class RequestMiddleware:
         access_log: bool,
     ) -> None:
         self.app = app
+        self.websockets = websockets
         self.others = others
         self.error_body_of = error_body_of
         self.metrics = metrics
@@ -71,7 +73,7 @@ class RequestMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request. Only a broken connection raises."""
         if scope["type"] != "http":
-            await self.others(scope, receive, send)
+            await (self.websockets if scope["type"] == "websocket" else self.others)(scope, receive, send)
             return
         request_id = self.request_id(scope)
         begun = time.monotonic()

@@ -47,6 +47,7 @@ from api.node_v1.responses import (
 )
 from db.listing.page import Page
 from db.queries import messages, milestones, transactions
+from db.store import Row
 from ledger.chrysalis.codec import decode_message
 from ledger.chrysalis.json import message_json
 
@@ -64,10 +65,14 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 
     A pending message, which no milestone references, has neither milestone nor inclusion state.
     """
-    row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
+    return await message_metadata_json(network, await eras.get_message(network, message_id, eras.Era.CHRYSALIS))
+
+
+async def message_metadata_json(network: NetworkMount, row: Row) -> Json:
+    """Returns a row of `messages` or `pending_messages` as the node writes the metadata of a message."""
     value = decode_message(row["message"])
     metadata: Json = {
-        "messageId": message_id,
+        "messageId": row["message_id"],
         "parentMessageIds": [parent.hex() for parent in value.parents],
         "isSolid": True,
     }
@@ -77,7 +82,7 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
     metadata["referencedByMilestoneIndex"] = index
     if value.payload is not None and value.payload.KIND == MILESTONE_PAYLOAD:
         issued = await milestones.find_milestone(network.store, index)
-        if issued is not None and issued["message_id"] == message_id:
+        if issued is not None and issued["message_id"] == row["message_id"]:
             metadata["milestoneIndex"] = index
     metadata["ledgerInclusionState"] = INCLUSION[row["inclusion_state"]]
     if row["inclusion_state"] == CONFLICTING and row["conflict_reason"] is not None:
