@@ -44,6 +44,7 @@ async def test_routes_are_what_is_below_api(mount: NetworkMount) -> None:
         "explorer/v2",
         "indexer/v1",
         "mainnet",
+        "mqtt/v1",
         "poi/v1",
         "supply/v1",
         "v1",

@@ -293,6 +293,7 @@ async def test_one_server_answers_for_a_network_of_each_era(
                 "core/v2",
                 "explorer/v2",
                 "indexer/v1",
+                "mqtt/v1",
                 "new",
                 "old",
                 "poi/v1",

@@ -64,7 +64,7 @@ def of_networks(oracle: Oracle) -> ApiRequests:
 
 
 FAMILIES = (
-    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "supply/v1", "v1",
+    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "mqtt/v1", "poi/v1", "supply/v1", "v1",
     "wormhole/events", "wormhole/v1",
 )  # fmt: skip
 """The names below /api that are not networks."""

@@ -23,7 +23,7 @@ NEVER = {
 """Methods that only a node supports, because a permanode stores history, and the error for each."""
 
 FAMILIES = (
-    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "supply/v1", "v1",
+    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "mqtt/v1", "poi/v1", "supply/v1", "v1",
     "wormhole/events", "wormhole/v1",
 )  # fmt: skip
 NETWORKS_BESIDE = ("permatest-1", "wormhole-mainnet")

@@ -14,8 +14,11 @@ import pytest
 from db import schema
 from db.connect import open_store
 from db.listing.page import Page
+from db.queries.indexer import Spent
 from db.queries.lookups import By, list_created, list_states
+from db.queries.native_tokens import list_token_outputs
 from db.queries.unspent import find_unspent_state, list_all_unspent, list_unspent
+from db.roles import NATIVE_TOKEN
 from db.store import Condition, Store
 from db.times import find_window
 from tests.etl.archives import Json
@@ -87,6 +90,22 @@ def bound_to(store: Store, query: Callable[..., Awaitable[Page]], *arguments: An
     return lambda **page: query(store, *arguments, **options, **page)
 
 
+def by_lookup(rows: Iterable[Json]) -> dict[tuple[Any, ...], list[Json]]:
+    """Rows of `unspent_outputs` by lookup, key and kind. Outputs with a token are one listing of all kinds."""
+    found: dict[tuple[Any, ...], list[Json]] = defaultdict(list)
+    for row in rows:
+        if row["lookup"]:
+            kind = "" if row["lookup"] == NATIVE_TOKEN else row["output_kind"]
+            found[row["lookup"], row["key"], kind].append(row)
+    return found
+
+
+def unspent(store: Store, lookup: str, key: str, kind: str, as_of: int) -> Ask:
+    if lookup == NATIVE_TOKEN:
+        return bound_to(store, list_token_outputs, key, Spent.UNSPENT, as_of=as_of)
+    return bound_to(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=as_of)
+
+
 @pytest.fixture
 def page_sizes(loaded: Loading) -> tuple[int, ...]:
     return PAGE_SIZES[loaded.store.url.partition(":")[0]]
@@ -128,12 +147,13 @@ def test_all_roles_of_an_address_are_one_listing(loaded: Loading) -> None:
 
 def test_what_is_unspent_at_the_ledger_index_by_every_lookup(loaded: Loading, page_sizes: tuple[int, ...]) -> None:
     living = [row for row in reference()["unspent_outputs"] if row["spent_milestone_index"] is None]
-    requested = by_key((row for row in living if row["lookup"]), "lookup", "key", "output_kind")
-    assert {lookup for lookup, _, _ in requested} >= {"address", "sender", "issuer", "governor", "tag", "chain"}
+    requested = by_lookup(living)
+    roles = {"address", "sender", "issuer", "governor", "tag", "chain", "native_token"}
+    assert {lookup for lookup, _, _ in requested} >= roles
 
     async def checks(store: Store) -> None:
         async def check_key(lookup: str, key: str, kind: str, rows: list[Json]) -> None:
-            ask = bound_to(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=LAST)
+            ask = unspent(store, lookup, key, kind, LAST)
             await check(ask, ids(rows), page_sizes if len(rows) < 40 else (7, 100))
 
         await asyncio.gather(*(check_key(*key, rows) for key, rows in requested.items()))
@@ -146,7 +166,7 @@ def test_what_is_unspent_at_the_ledger_index_by_every_lookup(loaded: Loading, pa
 
 
 def test_earlier_ledger_indexes_show_what_was_unspent_then(loaded: Loading) -> None:
-    rows = by_key((row for row in reference()["unspent_outputs"] if row["lookup"]), "lookup", "key", "output_kind")
+    rows = by_lookup(reference()["unspent_outputs"])
 
     async def checks(store: Store) -> None:
         for as_of in (0, 1, 17, 30):
@@ -156,7 +176,7 @@ def test_earlier_ledger_indexes_show_what_was_unspent_then(loaded: Loading) -> N
                     for row in each
                     if row["milestone_index"] <= as_of and (row["spent_milestone_index"] or LAST + 1) > as_of
                 ]
-                ask = bound_to(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=as_of)
+                ask = unspent(store, lookup, key, kind, as_of)
                 page = await ask(newest=False, page_size=1_000, cursor=None)
                 assert [row["output_id"] for row in page.rows] == ids(then)
 
