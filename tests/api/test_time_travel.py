@@ -31,7 +31,8 @@ from tests.reference_rows import write
 
 LAST = 50
 DUST_BELOW, DUST_DIVISOR, DUST_MOST = 1_000_000, 100_000, 100
-SOME_STATES = (0, 7, 30, 49, 50)
+SOME_STATES = (30, 0, 7, 49, 50)
+"""Ledger indexes of most tests; of a cluster only the first."""
 
 
 @pytest.fixture(params=["kept", "history"])
@@ -125,7 +126,8 @@ async def test_stardust_balances_of_any_time_by_their_conditions_at_that_time(
 ) -> None:
     app, store = stardust_app
     differing = 0
-    for index in some(range(1, LAST + 1, 3 if source == "kept" else 7)):
+    states = some([30, *range(1, LAST + 1, 3 if source == "kept" else 7)])
+    for index in states:
         explorer = Explorer(stardust, index)
         assert set(explorer.addresses)
         for address in explorer.addresses:
@@ -136,7 +138,7 @@ async def test_stardust_balances_of_any_time_by_their_conditions_at_that_time(
             named = (await ask(app, f"/api/v1/addresses/{address}", {"ledgerIndex": index}))[1]["data"]
             assert (named["balance"], named["ledgerIndex"]) == (explorer.owned()[address], index)
             differing += expected is not None and int(expected["totalBalance"]) != named["balance"]
-    assert differing > 3
+    assert differing > len(states) // 4
 
 
 @pytest.mark.parametrize("role", [None, "sender"])
@@ -144,8 +146,8 @@ async def test_explorer_lists_the_outputs_of_any_state(
     stardust_app: tuple[Any, CountingStore], stardust: StardustLedger, some: Some[int], role: str | None
 ) -> None:
     app, _ = stardust_app
-    listed = 0
-    for index in some(SOME_STATES):
+    listed, states = 0, some(SOME_STATES)
+    for index in states:
         explorer = Explorer(stardust, index)
         for address in explorer.addresses[:: 1 if role is None else 3]:
             query: Json = {"ledgerIndex": index, "pageSize": 1000} | ({"role": role} if role else {})
@@ -154,7 +156,7 @@ async def test_explorer_lists_the_outputs_of_any_state(
             path = f"/api/explorer/v2/ledger/outputs/by-address/{address}"
             assert await ask(app, path, query) == (200, expected)
             listed += len(items)
-    assert listed > 100
+    assert listed > 20 * len(states)
 
 
 def outputs_at(stardust: StardustLedger, index: int) -> list[Indexed]:
@@ -172,8 +174,8 @@ def outputs_at(stardust: StardustLedger, index: int) -> list[Indexed]:
 async def test_every_filter_of_the_indexer_in_past_states(
     stardust_app: tuple[Any, CountingStore], stardust: StardustLedger, some: Some[int], source: str, route: str
 ) -> None:
-    hits, taken = set[str](), reference_indexer.TAKES[route]
-    for index in some(SOME_STATES):
+    hits, taken, states = set[str](), reference_indexer.TAKES[route], some(SOME_STATES)
+    for index in states:
         outputs = outputs_at(stardust, index)
         of_route = [each for each in outputs if each.output["type"] in reference_indexer.KINDS[route]]
         for name in taken:
@@ -199,17 +201,17 @@ async def test_every_filter_of_the_indexer_in_past_states(
                         }
                     hits |= {name} if wanted else set()
     never = {"timelockedBefore", "timelockedAfter", *(("sender", "createdBefore") if route == "alias" else ())}
-    assert hits >= set(taken) - never
+    assert hits >= set(taken) - never if len(states) == len(SOME_STATES) else hits
 
 
 async def test_chain_objects_of_the_indexer_in_past_states(
     stardust_app: tuple[Any, CountingStore], stardust: StardustLedger, some: Some[int], source: str
 ) -> None:
     app, _ = stardust_app
-    statuses = set()
+    statuses, states_of_ledger = set(), some(SOME_STATES)
     for kind in CHAINS:
         for chain_id, states in list(reference_indexer.chains(outputs_of(stardust), kind).items())[::4]:
-            for index in some(SOME_STATES):
+            for index in states_of_ledger:
                 at = [each for each in states if each.metadata["milestoneIndexBooked"] <= index]
                 living = [each for each in at if each.metadata.get("milestoneIndexSpent", LAST + 1) > index]
                 path, query = f"{INDEXER}/outputs/{kind}/{chain_id}", {"ledgerIndex": index}
@@ -222,7 +224,7 @@ async def test_chain_objects_of_the_indexer_in_past_states(
                 ordered = [each.output_id for each in reference_indexer.in_ledger_order(at)] if at else []
                 assert status == (200 if at else 404)
                 assert not at or found["items"] == ordered
-    assert statuses == {200, 404}
+    assert statuses == {200, 404} if len(states_of_ledger) == len(SOME_STATES) else 200 in statuses
 
 
 async def test_a_cursor_belongs_to_its_ledger_index(
