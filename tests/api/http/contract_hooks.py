@@ -135,6 +135,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         case.query["page"] = 0
     if case.query.keys() >= {"ledgerIndex", "ledger_index"}:
         del case.query["ledger_index"]
+    if case.query.keys() >= {"ledgerIndex", "date"}:
+        del case.query["date"]
     for name, size in (("state", "page_size"), ("cursor", "pageSize")):
         if name not in case.query:
             continue
