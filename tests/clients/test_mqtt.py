@@ -1,8 +1,7 @@
 """The Rust clients of both eras, with this server as their only node: topics of milestones that are loaded meanwhile.
 
-iota-sdk 1.1.4 (PyPI) is the native library of `@iota/sdk` 1.1.1. npm does not contain the binary of that one: its
-installation downloads it from GitHub. The client ends a connection at a packet above 10 KB and cannot read receipts, so
-the milestones here have neither.
+iota-sdk 1.1.4 (PyPI) has the Rust library that `@iota/sdk` has too. The client ends a connection at a packet above
+10 KB and cannot read receipts, so the milestones here have neither.
 """
 
 import json
