@@ -150,8 +150,8 @@ class StoreReads:
         )
 
     def treasury(self, frontier: int, to: int) -> list[tuple[int, int]]:
-        """The milestone and amount of the treasury at a frontier (0, 0 if there is none), then those of each milestone
-        of (frontier, to] that changed it, ascending.
+        """The milestone and amount of the treasury at a frontier (0, 0 without one), then those of each milestone of
+        (frontier, to] that changed it, ascending.
         """
 
         async def read() -> list[Row]:

@@ -5,9 +5,9 @@ The outputs that a milestone changed are available for both eras, because the re
 
 from api import era_routing as eras
 from api.core_v2.responses import ReceiptsV2, TreasuryV2, UtxoChangesV2
-from api.era_routing import RECEIPT_TYPES, Era
+from api.era_routing import Era
 from api.fields.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
-from api.fields.span_params import Span, edges_of
+from api.fields.span_params import Span
 from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
 from api.handlers import ledger_state
@@ -15,8 +15,7 @@ from api.http.operations import Operation
 from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
-from db.queries import ledger, milestones
-from db.queries.spans import find_span
+from db.queries import milestones
 from db.store import Row
 from ledger.stardust.codec import decode_option, decode_payload
 from ledger.stardust.json import option_json, payload_json
@@ -77,14 +76,8 @@ async def receipts(network: NetworkMount, page_size: PageSize, state: State, new
     `state` is present if there are more. Nodes have no pages here. By default a page has as many receipts as a node
     lists.
     """
-    page = await ledger.list_receipts(
-        network.store,
-        network.name,
-        first_byte=RECEIPT_TYPES[Era.STARDUST],
-        window=await find_span(network.store, network.name, *edges_of(span)),
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
+    page = await ledger_state.list_receipts(
+        network, Era.STARDUST, span, newest=newest, page_size=page_size, cursor=state
     )
     return receipts_json(page)
 
@@ -101,15 +94,8 @@ async def receipts_migrated_at(
 
     The list is empty if there are none.
     """
-    page = await ledger.list_receipts(
-        network.store,
-        network.name,
-        first_byte=RECEIPT_TYPES[Era.STARDUST],
-        migrated_at=migrated_at,
-        window=await find_span(network.store, network.name, *edges_of(span)),
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
+    page = await ledger_state.list_receipts(
+        network, Era.STARDUST, span, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )
     return receipts_json(page)
 

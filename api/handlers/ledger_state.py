@@ -1,9 +1,15 @@
-"""The ledger state: which one a response shows, what a milestone changed in it, and the treasury."""
+"""The ledger state: which one a response shows, what a milestone changed in it, the treasury, and
+receipts.
+"""
 
+from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.params import MilestoneIndex
+from api.fields.span_params import Given, edges_of
 from api.http.responses import Json
 from api.network import NetworkMount
+from db.listing.page import Page
 from db.queries import ledger, milestones
+from db.queries.spans import find_span
 from db.store import NotFound
 
 
@@ -55,3 +61,26 @@ async def treasury(network: NetworkMount) -> Json:
     ledger_index = await ledger.get_ledger_index(network.store, network.name)
     row = await ledger.get_treasury(network.store, network.name, ledger_index)
     return {"milestoneId": row["milestone_id"], "amount": row["amount"]}
+
+
+async def list_receipts(
+    network: NetworkMount,
+    era: Era,
+    span: Given,
+    *,
+    migrated_at: int | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Returns a page of rows of `receipts` of an era, from the milestones of a span."""
+    return await ledger.list_receipts(
+        network.store,
+        network.name,
+        first_byte=RECEIPT_TYPES[era],
+        migrated_at=migrated_at,
+        window=await find_span(network.store, network.name, *edges_of(span)),
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+    )

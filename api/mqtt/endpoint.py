@@ -36,7 +36,7 @@ class MqttEndpoint:
 
     Args:
         networks: the served networks by name.
-        chrysalis, stardust: the networks of paths without a network; empty if there is none.
+        chrysalis, stardust: the networks of paths without a network, or empty.
         credentials, rate_limit: None without a key or a limit.
         connections: maximum of connections of this process.
         deadline_s: timeout of a read in seconds.

@@ -3,11 +3,11 @@
 Endpoints that need a live node return 501 with the reason.
 """
 
-from api.era_routing import RECEIPT_TYPES, Era
+from api.era_routing import Era
 from api.fields.chrysalis_params import Ed25519Address
 from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State, StateIndex
-from api.fields.span_params import Span, edges_of
-from api.handlers.ledger_state import state_index, treasury, utxo_changes
+from api.fields.span_params import Span
+from api.handlers.ledger_state import list_receipts, state_index, treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
 from api.http.responses import ErrorResponse, Json
@@ -16,7 +16,6 @@ from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, Trea
 from api.node_v1.pages import address_head, serialized_ed25519
 from db.listing.page import Page
 from db.queries import ledger
-from db.queries.spans import find_span
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
@@ -46,15 +45,7 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address, at: St
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst, span: Span) -> Json:
     """Returns all receipts, by the legacy milestone that they migrate from."""
-    page = await ledger.list_receipts(
-        network.store,
-        network.name,
-        first_byte=RECEIPT_TYPES[Era.CHRYSALIS],
-        window=await find_span(network.store, network.name, *edges_of(span)),
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
-    )
+    page = await list_receipts(network, Era.CHRYSALIS, span, newest=newest, page_size=page_size, cursor=state)
     return receipts_json(page)
 
 
@@ -70,15 +61,8 @@ async def receipts_of(
 
     The list is empty if there are none.
     """
-    page = await ledger.list_receipts(
-        network.store,
-        network.name,
-        first_byte=RECEIPT_TYPES[Era.CHRYSALIS],
-        migrated_at=migrated_at,
-        window=await find_span(network.store, network.name, *edges_of(span)),
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
+    page = await list_receipts(
+        network, Era.CHRYSALIS, span, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )
     return receipts_json(page)
 

@@ -45,7 +45,8 @@ class Listener:
     def subscribe(self, topics: Sequence[str], qos: int = 1) -> list[int]:
         """Subscribes; returns the return codes."""
         self.client.subscribe([(topic, qos) for topic in topics])
-        return self.answer()  # type: ignore[no-any-return]
+        codes: list[int] = self.answer()
+        return codes
 
     def answer(self) -> Any:
         return self.answers.get(timeout=WAIT_S)

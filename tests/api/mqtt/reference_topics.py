@@ -55,8 +55,9 @@ def of_stardust(line: Json, outputs: Json, bech32: Bech32) -> Iterator[Published
             where = ["blocks", "transaction"]
             yield Published("blocks/transaction", data)
             if entry["metadata"]["ledgerInclusionState"] == "included":
-                transaction_id = reference_stardust.message_fact(entry).transaction.transaction_id  # type: ignore[union-attr]
-                yield Published(f"transactions/0x{transaction_id}/included-block", data)
+                transaction = reference_stardust.message_fact(entry).transaction
+                assert transaction is not None
+                yield Published(f"transactions/0x{transaction.transaction_id}/included-block", data)
             payload = payload["essence"].get("payload") or {}
         if payload.get("type") == 5:
             topic = "/".join((*where, "tagged-data"))
@@ -113,8 +114,9 @@ def of_chrysalis(line: Json, outputs: Json, bech32: Bech32) -> Iterator[Publishe
         if payload.get("type") == 2:
             yield Published(f"messages/indexation/{payload['index']}", data)
         if entry["metadata"]["ledgerInclusionState"] == "included":
-            transaction_id = reference.message_fact(entry).transaction.transaction_id  # type: ignore[union-attr]
-            yield Published(f"transactions/{transaction_id}/included-message", data)
+            transaction = reference.message_fact(entry).transaction
+            assert transaction is not None
+            yield Published(f"transactions/{transaction.transaction_id}/included-message", data)
         yield Published(f"messages/{entry['id']}/metadata", as_json(entry["metadata"]))
         yield Published("messages/referenced", as_json(entry["metadata"]))
     for is_spent, name in ((True, "consumedOutputs"), (False, "createdOutputs")):

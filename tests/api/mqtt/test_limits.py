@@ -247,8 +247,8 @@ def fast_polls(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_only_what_somebody_subscribed_to_is_read(oracle: Oracle, tmp_path: Path) -> None:
     stages = growing(tmp_path, oracle, 20, 21, 22)
     mount = next(stages).mount
-    watched = Watched(mount.store)
-    app = app_of(NetworkMount(watched, mount.name, mount.bech32_hrp))  # type: ignore[arg-type]
+    watched: Any = Watched(mount.store)
+    app = app_of(NetworkMount(watched, mount.name, mount.bech32_hrp))
     async with connected(app, begin=raw.connect()) as socket:
         await asyncio.sleep(0.05)
         assert watched.read == set()
@@ -312,8 +312,8 @@ async def test_a_slow_client_is_cut_off_and_others_miss_nothing(
 async def test_clients_learn_that_the_store_cannot_be_read(oracle: Oracle, tmp_path: Path) -> None:
     stages = growing(tmp_path, oracle, 20, 21)
     mount = next(stages).mount
-    watched = Watched(mount.store)
-    app = app_of(NetworkMount(watched, mount.name, mount.bech32_hrp))  # type: ignore[arg-type]
+    watched: Any = Watched(mount.store)
+    app = app_of(NetworkMount(watched, mount.name, mount.bech32_hrp))
     async with connected(app, begin=raw.connect()) as following:
         following.put(raw.subscribe("messages"))
         assert await following.get() == raw.suback(0)
