@@ -7,13 +7,15 @@ their payload.
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from api.http.errors import OtherEra
 from api.http.responses import Json
 from api.network import NetworkMount
-from db.queries import messages
-from db.roles import LEGACY
-from db.store import Row
+from db.queries import messages, milestones
+from db.roles import LEGACY, STARDUST_KINDS
+from db.store import Row, Store
+from db.sync import find_newest_milestone
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis import json as chrysalis_json
 from ledger.chrysalis.values import Transaction
@@ -46,6 +48,9 @@ TRANSACTIONS: Mapping[Era, tuple[Any, Callable[[Any], Json], type]] = {
 }
 """Era → codec, JSON of a payload, class of a transaction."""
 
+ERA_KINDS = {Era.CHRYSALIS: (LEGACY,), Era.STARDUST: STARDUST_KINDS}
+"""Era → kinds of its outputs."""
+
 RECEIPT_TYPES = {Era.CHRYSALIS: 3, Era.STARDUST: 0}
 """Era → first byte of its receipts. In Chrysalis it is the payload type, in Stardust the option type."""
 
@@ -63,6 +68,23 @@ def of_output(row: Row) -> Era:
 def of_milestone(row: Row) -> Era:
     """Returns the era of a row of `milestones`."""
     return MILESTONE_ERAS[int.from_bytes(row["payload"][:4], "little")]
+
+
+_KINDS: WeakKeyDictionary[Store, tuple[str, ...]] = WeakKeyDictionary()
+
+
+async def listed_kinds(network: NetworkMount) -> tuple[str, ...]:
+    """Returns the kinds of outputs that a listing must look for, as few as are known to suffice: each costs a read."""
+    if not network.is_of_one_era:
+        return network.kinds
+    kinds = _KINDS.get(network.store)
+    if kinds is None:
+        index = await find_newest_milestone(network.store, network.name)
+        row = None if index is None else await milestones.find_milestone(network.store, index)
+        if row is None:
+            return network.kinds
+        kinds = _KINDS[network.store] = ERA_KINDS[of_milestone(row)]
+    return kinds
 
 
 def other(found: Era, what: str) -> OtherEra:

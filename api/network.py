@@ -34,6 +34,7 @@ class NetworkMount:
     base_token: BaseToken = field(default=IOTA, metadata={"help": "baseToken of info"})
     coordinator: Coordinator | None = field(default=None, metadata={"help": "keys of the milestone signers, if set"})
     kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may contain"})
+    is_of_one_era: bool = field(default=False, metadata={"help": "all milestones are of the era of the first loaded"})
     wormhole: str | None = field(
         default=None,
         metadata={"help": "contracts of a Wormhole network: mainnet, testnet or devnet; None for IOTA networks"},

@@ -120,6 +120,7 @@ def mount(store: StoreSettings) -> NetworkMount:
         base_token=token,
         coordinator=coordinator,
         kinds=STARDUST_KINDS if known.is_stardust_alone else KINDS,
+        is_of_one_era=known.stardust_from is None,
     )
 
 

@@ -30,8 +30,10 @@ async def known_index(network: NetworkMount, requested: int | None) -> int:
 
 async def state_index(network: NetworkMount, requested: int | None) -> int:
     """Like `known_index`. Raises NotFound for an index before the genesis, too."""
+    if requested is None:
+        return await ledger.get_ledger_index(network.store, network.name)
     index = await known_index(network, requested)
-    genesis = await ledger.find_genesis(network.store, network.name) if requested is not None else None
+    genesis = await ledger.find_genesis(network.store, network.name)
     if genesis is not None and index < genesis:
         raise NotFound(f"the ledger state of {index}, which is before the genesis ({genesis}),")
     return index

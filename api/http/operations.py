@@ -255,7 +255,7 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         path = scope["path_params"]
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query or scope["query_string"]:
-            given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere)
+            given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere) if scope["query_string"] else {}
             if operation.exports:
                 scope["format"] = chooser.read(given.pop(chooser.name, None))
             values |= defaults

@@ -73,7 +73,7 @@ async def address_outputs(
     page = await outputs.list_outputs_by_address(
         network.store,
         network.address(address),
-        kinds=network.kinds,
+        kinds=await eras.listed_kinds(network),
         output_type=output_type,
         include_spent=include_spent,
         included=included,

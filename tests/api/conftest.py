@@ -209,7 +209,7 @@ def signed(signed_app: Any) -> httpx.AsyncClient:
 def mount(store: WritableStore, oracle: Oracle) -> NetworkMount:
     expected = oracle.expected
     min_pow_score = expected["info"]["minPoWScore"]
-    return NetworkMount(store, expected["network"], expected["bech32Hrp"], min_pow_score)
+    return NetworkMount(store, expected["network"], expected["bech32Hrp"], min_pow_score, is_of_one_era=True)
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ class StardustLedger:
         """The network as the API sees it, with its initial protocol parameters."""
         parameters = parse_parameters_json(self.expected["info"]["protocol"])
         hrp = self.expected["bech32Hrp"]
-        return NetworkMount(store, self.network, hrp, parameters=parameters, base_token=TOKEN)
+        return NetworkMount(store, self.network, hrp, parameters=parameters, base_token=TOKEN, is_of_one_era=True)
 
     @cached_property
     def entries(self) -> list[Json]:

@@ -17,9 +17,12 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.queries import ledger
 from db.store import WritableStore
+from tests import reference_stardust
+from tests.api.asgi import ask
 from tests.api.conftest import filled_store
 from tests.api.node_v1.test_node_v1 import data
 from tests.api.oracle import Json, Oracle
+from tests.api.stardust import StardustLedger
 from tests.reference import whole_rows
 from tests.reference_rows import write
 
@@ -290,3 +293,24 @@ async def test_the_richest_and_the_distribution_are_those_of_all_balances(store:
     assert [(row["power"], row["addresses"]) for row in rows] == list(Counter(powers).items())
     assert sum(row["amount"] for row in rows) == sum(balances.values())
     assert await ledger.get_distribution(store, network, 49) == []
+
+
+async def test_outputs_that_are_loaded_while_the_server_runs(tmp_path: Path) -> None:
+    """The server opens an empty store and learns from the first load which era its outputs have."""
+    stardust = StardustLedger.read()
+    settings = StoreSettings(f"sqlite:///{tmp_path}", stardust.network)
+    migrate(settings)
+    store = open_store(settings, writable=True)
+    app = create_app({stardust.network: stardust.mount(store)}, stardust.network, ApiSettings())
+    owner = max(stardust.expected["addresses"], key=lambda each: len(each["owned"]))
+    path = f"/api/v1/addresses/{owner['bech32']}/outputs"
+    status, body = await ask(app, path, {"include-spent": "true"})
+    assert (status, body["data"]["outputIds"]) == (200, [])
+    rows = reference_stardust.whole_rows(
+        stardust.milestones, stardust.pending, settings.chunk_size, settings.partition_size, stardust.network
+    )
+    write(store, rows)
+    status, body = await ask(app, path, {"include-spent": "true"})
+    store.close()
+    assert len(owner["owned"]) > 50
+    assert sorted(body["data"]["outputIds"]) == sorted(each[2:] for each in owner["owned"])
