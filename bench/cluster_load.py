@@ -28,6 +28,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from bench.load import GENERATED, archive, load
+from bench.peers import peer_jars
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
@@ -42,7 +43,6 @@ from etl.tables import message_frames as of_messages
 from etl.tables.frames import TableFrame
 from etl.tables.lookups import listed, role_outputs
 from etl.tables.partition_columns import Placement
-from etl.writers.cassandra_java import class_path
 from etl.writers.choice import frame_writer
 from etl.writers.frame_writer import FrameWriter, Staging
 from tests.cassandra_server import CassandraServer, running
@@ -104,7 +104,7 @@ class Keyspace:
 
     def __init__(self, spark: Session, store: WritableStore, server: CassandraServer, rows: Path) -> None:
         self._spark, self._store, self._server, self._rows = spark, store, server, rows
-        self._jars = class_path(
+        self._jars = peer_jars(
             Path(sys.prefix) / "share" / "permanode" / f"dsbulk-{DSBULK}",
             [("com.datastax.oss", f"dsbulk-{module}", DSBULK) for module in MODULES],
         )

@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any
 
 from cli import serving
+from cli.options import HOME, IS_SOURCE_TREE
 from cli.progress import present, shown
 from cli.settings import Settings, read
 from db.admin.migrate import migrate
@@ -38,7 +39,8 @@ from ledger.networks import find_network
 from ledger.wormhole.payloads import TokenTransfer, decode_payload
 from ledger.wormhole.vaa import decode_vaa
 
-HOME = Path(__file__).parent.parent
+FOLDER = (HOME if IS_SOURCE_TREE else Path()) / ".demo"
+"""Stores and lakes of the demo: in the source tree, else in the current directory."""
 HOST = "127.0.0.1"
 ENGINE = "PERMANODE_ETL_ENGINE"
 
@@ -87,7 +89,7 @@ EXAMPLE_MILESTONE = 10
 """The milestone whose messages and blocks the example requests return."""
 
 
-def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> None:
+def run(port: int, folder: Path = FOLDER, store: str | None = None) -> None:
     """Loads the samples that are missing in the stores, and serves until it is interrupted. Binds the port first.
 
     Args:

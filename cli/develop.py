@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from cli.options import HOME
+from cli.options import HOME, IS_SOURCE_TREE
 
 
 class Failure(Exception):
@@ -35,6 +36,34 @@ def run_demo(
 
 
 TOOLS = Path(sys.executable).parent
+
+DEV = HOME / "deploy" / "requirements" / "dev.txt"
+INSTALLED = Path(sys.prefix) / "installed-dev"
+"""Contains the checksum of DEV as it was when the tools of development were installed from it."""
+
+
+def check_source_tree() -> None:
+    """Raises Failure if this installation is not a source tree."""
+    if not IS_SOURCE_TREE:
+        raise Failure("this command needs the source tree of Permanode, which contains tests, benchmarks and docs")
+
+
+def install_tools() -> None:
+    """Installs the linters, test tools and peers of dev.txt into this environment, if they are not installed yet.
+
+    Raises Failure if there is no source tree, or pip fails.
+    """
+    check_source_tree()
+    wanted = sha256(DEV.read_bytes()).hexdigest()
+    if INSTALLED.exists() and INSTALLED.read_text() == wanted:
+        return
+    sys.stderr.write(f"permanode: installing the tools of development into {sys.prefix}\n")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-build-isolation", "--require-hashes", "--requirement", str(DEV)]
+    if subprocess.run(command, check=False).returncode:
+        raise Failure("the tools of development are not installed; see the lines above, and run the command again")
+    INSTALLED.write_text(wanted)
+
 
 LINTERS = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"])
 
@@ -67,6 +96,7 @@ def run_tests(
 
     Example: ./permanode test -- tests/ledger -k milestone
     """
+    install_tools()
     chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
     # A debugger in a named test needs a single process.
     suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadscope", "--no-loadscope-reorder"])]
@@ -111,6 +141,7 @@ def bench(
 
     Example: permanode bench codec
     """
+    install_tools()
     command = [sys.executable, "-m", f"bench.{name.replace('-', '_')}", *(arguments or [])]
     raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
 
@@ -123,6 +154,7 @@ def docs(
 
     Example: permanode docs --check
     """
+    check_source_tree()
     from cli import pages
 
     behind = pages.write(context.find_root().command, check=check)

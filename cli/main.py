@@ -2,7 +2,7 @@
 
 Invariants of the package:
 1. Commands import the other packages when they run, so that `--help` is fast and a missing extra gives an error with
-   the install command.
+   its name.
 2. Commands contain no logic that belongs to another package.
 3. Exit codes: 0 success; 1 error; 2 invalid command line; 3 loaded with rejects, or below the required proof level;
    4 milestones with missing rows; 130 interrupted by Ctrl-C.
@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, develop, fetch, lake, proof, serve
+from cli import archive, dependencies, develop, fetch, lake, proof, serve
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -28,13 +28,15 @@ EXTRAS = {
     "pandas": "spark",
     "pyarrow": "spark",
     "zstandard": "spark",
-    "cryptography": "spark",
     "httpx": "spark",
     "pysail": "sail",
     "deltalake": "spark",
     "grpc": "sail",
+    "numpy": "spark",
+    "sqlglot": "spark",
+    "cassandra": "cassandra",
+    "acsylla": "acsylla",
     "pytest": "dev",
-    "datasette": "bench",
 }
 """The extra that installs each package."""
 
@@ -93,7 +95,12 @@ def options(
     )
 
 
-for name, group in {"lake": lake.lake, "archive": archive.archive, "proof": proof.proof}.items():
+for name, group in {
+    "lake": lake.lake,
+    "archive": archive.archive,
+    "proof": proof.proof,
+    "dependencies": dependencies.dependencies,
+}.items():
     app.add_typer(group, name=name)
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -137,8 +144,8 @@ def main() -> None:
 
 
 def describe_error(error: Exception) -> str:
-    """Describes an error in one line. For a missing extra it contains the install command."""
+    """Describes an error in one line. For a missing extra it names the extra."""
     if isinstance(error, ModuleNotFoundError) and error.name and (extra := EXTRAS.get(error.name.partition(".")[0])):
-        return f"{error.name} is not installed; run: pip install -c constraints.txt -e '.[{extra}]'"
+        return f"{error.name} is not installed; install Permanode with the extra [{extra}]"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
     return first + (" … (--debug prints all lines)" if rest else "")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from etl.engine.settings import EtlSettings
 
 HOME = Path(__file__).parent.parent
-"""The source tree of this installation."""
+"""The folder that contains the packages: a source tree, or site-packages."""
+
+IS_SOURCE_TREE = (HOME / "pyproject.toml").exists()
 
 Range: TypeAlias = Annotated[
     str | None,

@@ -45,7 +45,7 @@ def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "")
             )
         if find_spec(PACKAGE) is None:
             raise ValueError(
-                f"etl.engine = {SAIL}: {PACKAGE} is not installed; run: pip install -c constraints.txt -e '.[{SAIL}]'"
+                f"etl.engine = {SAIL}: {PACKAGE} is not installed; install Permanode with the extra [{SAIL}]"
             )
         return SAIL
     if spark_only or find_spec(PACKAGE) is None:

@@ -1,4 +1,4 @@
-"""compose.yaml and the files that it mounts: valid by the specification, pinned, and without names of missing things.
+"""The compose files, the images and what they mount: valid by the specification, pinned, naming only what exists.
 
 It uses no container engine: commands are parsed by the project's command line, settings by its settings parser, and the
 dashboard is compared with /metrics.
@@ -28,14 +28,16 @@ from cli.settings import read
 from db.cassandra.address import parse_address
 from etl.engine.settings import EtlSettings
 from etl.engine.spark import jars
+from etl.writers.cassandra_java import VERSION
 from tests.conftest import ROOT
 
-FILES = ("compose.yaml", "compose.cassandra.yaml")
+FILES = ("compose.yaml", "compose.cassandra.yaml", "compose.scylla.yaml")
+CLUSTER = FILES[:2]
 DEPLOY = ROOT / "deploy"
 DASHBOARD = DEPLOY / "grafana" / "dashboards" / "permanode.json"
 ONE_SHOT = {"keyspace", "migrate", "load"}
-PINNED = re.compile(r"(?:[a-z0-9-]+/)?[a-z0-9-]+:v?\d+\.\d+\.\d+(?:-[a-z-]+)?")
-"""NAME:X.Y.Z of the default registry."""
+PINNED = re.compile(r"(?:[a-z0-9-]+/)?[a-z0-9-]+:v?\d+\.\d+\.\d+(?:-[a-z-]+)?@sha256:[0-9a-f]{64}")
+"""NAME:X.Y.Z@DIGEST of the default registry."""
 
 JSON = dict[str, Any]
 
@@ -52,8 +54,15 @@ def compose(name: str, **variables: str) -> JSON:
     return found
 
 
-def services(name: str = "compose.yaml") -> dict[str, JSON]:
-    found: dict[str, JSON] = compose(name)["services"]
+def services(*names: str) -> dict[str, JSON]:
+    """The services of some files (default: compose.yaml), merged as compose merges what these files contain."""
+    found: dict[str, JSON] = {}
+    for name in names or FILES[:1]:
+        for service, given in compose(name)["services"].items():
+            merged = found.setdefault(service, {})
+            for key, value in given.items():
+                is_merged = isinstance(value, dict) and isinstance(merged.get(key), dict)
+                merged[key] = merged[key] | value if is_merged else value
     return found
 
 
@@ -69,38 +78,64 @@ def test_the_file_is_valid_by_the_compose_specification(name: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_image_is_pinned_to_an_exact_version_of_the_default_registry() -> None:
-    images = [service["image"] for name in FILES for service in services(name).values() if "image" in service]
-    stages = set(re.findall(r"^FROM \S+ AS (\w+)", (ROOT / "Containerfile").read_text("utf-8"), re.MULTILINE))
-    bases = re.findall(r"^FROM (\S+)", (ROOT / "Containerfile").read_text("utf-8"), re.MULTILINE)
-    assert images
-    assert [image for image in [*images, *(set(bases) - stages)] if not PINNED.fullmatch(image)] == []
-    for service in services().values():
-        if build := service.get("build"):
+def test_every_image_is_pinned_to_a_version_and_digest_of_the_default_registry() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    (base,) = re.findall(r"^ARG PYTHON=(\S+)", text, re.MULTILINE)
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)", text, re.MULTILINE))
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) <= stages | {"${PYTHON}"}
+    foreign = {given["image"] for name in FILES for given in services(name).values() if "image" in given} - {
+        "permanode"
+    }
+    assert len(foreign) == 4
+    assert [image for image in (base, *foreign) if not PINNED.fullmatch(image)] == []
+    for given in services(*CLUSTER).values():
+        if build := given.get("build"):
+            assert given["image"] == "permanode"
             assert (ROOT / build["context"] / build["dockerfile"]).is_file()
             assert build["target"] in stages
 
 
+def test_cassandra_is_of_the_version_that_the_tests_run_on() -> None:
+    assert services(*CLUSTER)["store"]["image"].startswith(f"cassandra:{VERSION}@")
+
+
 def test_services_that_stay_are_watched_and_only_this_machine_reaches_their_ports() -> None:
-    for name, service in services().items():
-        assert ("image" in service) != ("build" in service), name
-        assert ("healthcheck" in service) != (name in ONE_SHOT), name
-        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+    image_is_watched = "\nHEALTHCHECK" in (ROOT / "Containerfile").read_text("utf-8")
+    for names in (FILES[:1], CLUSTER, FILES):
+        for name, given in services(*names).items():
+            check = given.get("healthcheck", {"of": "image"} if image_is_watched and "build" in given else {})
+            is_watched = bool(check) and not check.get("disable")
+            assert is_watched != (name in ONE_SHOT), name
+            assert all(port.startswith("127.0.0.1:") for port in given.get("ports", [])), name
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_what_a_service_mounts_or_waits_for_is_there(name: str) -> None:
-    known = services()
-    for service, given in services(name).items():
-        assert service in known
+def test_our_containers_have_no_rights_and_write_to_volumes_only() -> None:
+    for given in services(*CLUSTER).values():
+        if "build" in given:
+            assert (given["read_only"], given["tmpfs"], given["cap_drop"]) == (True, ["/tmp"], ["ALL"])  # noqa: S108
+            assert given["security_opt"] == ["no-new-privileges:true"]
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    finals = dict(re.findall(r"^FROM \S+ AS (serve|load)\n(.*?)(?=^FROM|\Z)", text, re.M | re.S))
+    assert finals.keys() == {"serve", "load"}
+    for part in finals.values():
+        assert re.findall(r"^USER (\S+)", part, re.MULTILINE)[-1] == "10001"
+        assert "pip install" not in part, "installed in a stage that is left behind"
+
+
+@pytest.mark.parametrize("names", [FILES[:1], CLUSTER, FILES])
+def test_what_a_service_mounts_or_waits_for_exists(names: tuple[str, ...]) -> None:
+    known = services(*names)
+    volumes = {volume for name in names for volume in compose(name).get("volumes", {})}
+    used = set()
+    for given in known.values():
         for volume in given.get("volumes", []):
             source = volume.split(":")[0]
-            there = (ROOT / source).exists() if source.startswith(".") else source in compose(name)["volumes"]
-            assert there, volume
+            assert (ROOT / source).exists() if source.startswith(".") else source in volumes, volume
+            used.add(source)
         assert given.get("depends_on", {}).keys() <= known.keys()
-        assert set(given.get("profiles", [])) <= {"three", "load"}
-    used = {volume.split(":")[0] for given in services(name).values() for volume in given.get("volumes", [])}
-    assert compose(name)["volumes"].keys() <= used
+        assert set(given.get("profiles", [])) <= {"three", "load", "monitoring"}
+    replaced = {"store", "store-2", "store-3"} if names == FILES else set()
+    assert volumes - replaced <= used
 
 
 def on_host(service: JSON, argument: str) -> str:
@@ -128,6 +163,9 @@ def test_commands_of_our_images_are_our_commands() -> None:
     }
     assert parsed["api"]["host"] == "0.0.0.0"  # noqa: S104  inside its container
     assert parsed["load"]["sources"] == [ROOT / "sample" / "chrysalis"]
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    assert '\nENTRYPOINT ["permanode"]\n' in text
+    assert parse(json.loads(re.findall(r"^CMD (.*)", text, re.MULTILINE)[-1])).params["host"] == "0.0.0.0"  # noqa: S104
 
 
 def test_an_unknown_command_would_be_rejected() -> None:
@@ -136,57 +174,64 @@ def test_an_unknown_command_would_be_rejected() -> None:
             parse(arguments)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_settings_of_our_services_are_settings(name: str) -> None:
-    variables = [
-        given["environment"]
-        for given in services(name).values()
-        if any(key.startswith("PERMANODE_") for key in given.get("environment", {}))
-    ]
-    assert variables
-    base = services()["api"]["environment"]
-    for each in variables:
-        store = read(None, base | each, {}).store()
-        address = parse_address(store.url, store.network)
-        assert (address.hosts, address.keyspace, address.rf) == (("store",), "permatest_1", 1)
-        assert (address.scheme == "cassandra") == (name == "compose.cassandra.yaml")
+@pytest.mark.parametrize(("names", "scheme"), [(FILES[:1], "sqlite"), (CLUSTER, "cassandra"), (FILES, "scylla")])
+def test_settings_of_our_services_are_settings(names: tuple[str, ...], scheme: str) -> None:
+    found = services(*names)
+    for service in ("migrate", "api", "load"):
+        settings = read(None, found[service]["environment"], {})
+        store = settings.store()
+        assert store.network == "permatest-1"
+        assert settings.build("etl", EtlSettings).lake == "/data/lake"
+        if scheme == "sqlite":
+            assert store.url == "sqlite:////data/store"
+            assert "data:/data" in found[service]["volumes"]
+        else:
+            address = parse_address(store.url, store.network)
+            assert (address.scheme, address.hosts, address.keyspace, address.rf) == (
+                scheme,
+                ("store",),
+                "permatest_1",
+                1,
+            )
 
 
 def test_the_keyspace_is_the_one_that_the_store_names() -> None:
-    filled = compose("compose.yaml", PERMANODE_KEYSPACE="other", PERMANODE_RF="3")["services"]
+    filled = compose("compose.scylla.yaml", PERMANODE_KEYSPACE="other", PERMANODE_RF="3")["services"]
     statement = filled["keyspace"]["entrypoint"][-1]
     assert "EXISTS other WITH" in statement
     assert "'datacenter1': 3}" in statement
-    address = parse_address(filled["api"]["environment"]["PERMANODE_STORE"], "n")
-    assert (address.keyspace, address.rf) == ("other", 3)
+    for file in FILES[1:]:
+        given = compose(file, PERMANODE_KEYSPACE="other", PERMANODE_RF="3")["services"]["api"]
+        address = parse_address(given["environment"]["PERMANODE_STORE"], "n")
+        assert (address.keyspace, address.rf) == ("other", 3)
 
 
 def test_spark_runs_as_the_cluster_test_runs_it() -> None:
     tested = (ROOT / "tests/etl/writers/test_cluster.py").read_text("utf-8")
-    started = {name: words(services()[name]["entrypoint"]) for name in ("spark-master", "spark-worker")}
+    found = services(*CLUSTER)
+    started = {name: words(found[name]["entrypoint"]) for name in ("spark-master", "spark-worker")}
     for program, kind in started.values():
         assert program == "spark-class"
         assert f'"{kind}"' in tested
-    url = f"spark://{'spark-master'}:{words(services()['spark-master']['command'])[3]}"
-    assert words(services()["spark-worker"]["command"])[-1] == url
-    assert services()["load"]["environment"]["PERMANODE_ETL_MASTER"] == url
-    lake = services()["load"]["environment"]["PERMANODE_ETL_LAKE"]
-    assert services()["load"]["volumes"] == services()["spark-worker"]["volumes"], "executors read the archive too"
-    assert lake.startswith("/data/")
+    url = f"spark://{'spark-master'}:{words(found['spark-master']['command'])[3]}"
+    assert words(found["spark-worker"]["command"])[-1] == url
+    assert found["load"]["environment"]["PERMANODE_ETL_MASTER"] == url
+    assert found["load"]["volumes"] == found["spark-worker"]["volumes"], "executors read the archive too"
+    assert found["load"]["environment"]["PERMANODE_ETL_LAKE"].startswith("/data/")
 
 
 def test_the_images_hold_what_they_copy_and_install() -> None:
     text = (ROOT / "Containerfile").read_text("utf-8")
-    copied = {source for line in re.findall(r"^COPY (.*)", text, re.MULTILINE) for source in line.split()[:-1]}
+    copied = {source for line in re.findall(r"^COPY (?!--from)(.*)", text, re.M) for source in line.split()[:-1]}
     assert [source for source in copied if not (ROOT / source).exists()] == []
     sent = set(re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
     assert copied == sent
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert packages | {"migrations", "pyproject.toml", "constraints.txt"} <= copied
-    extras = {extra for group in re.findall(r"'\.\[([\w,]+)\]'", text) for extra in group.split(",")}
-    for_work = project["project"]["optional-dependencies"].keys() - {"dev", "scylla"}
-    assert extras == for_work, "scylla-driver installs the same module as cassandra-driver"
+    assert packages | {"pyproject.toml", "deploy/requirements"} <= copied
+    installed = re.findall(r"pip install .*--require-hashes --requirement deploy/requirements/(\w+)\.txt", text)
+    assert installed == ["build", "serve", "load"]
+    assert len(re.findall(r"pip install", text)) == len(installed) + 1, "and the project itself, without dependencies"
 
 
 def test_the_image_that_loads_fetches_the_jars_that_loads_need(monkeypatch: pytest.MonkeyPatch) -> None:

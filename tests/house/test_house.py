@@ -147,7 +147,14 @@ def test_the_wheel_has_exactly_these_top_level_packages() -> None:
     patterns = tools["setuptools"]["packages"]["find"]["include"]
     folders = [path.name for path in ROOT.iterdir() if path.is_dir()]
     packages = {name for name in folders for pattern in patterns if fnmatch(name, pattern)}
-    assert packages == {"api", "cli", "db", "etl", "ledger"}  # decision 0016
+    assert packages == {"api", "cli", "db", "etl", "ledger", "migrations", "sample"}  # decision 0016
+
+
+LOCKS = {name: ROOT / "deploy" / "requirements" / f"{name}.txt" for name in ("build", "serve", "load", "dev")}
+
+
+def plain(name: str) -> str:
+    return re.split(r"[<>=!~ ;]", name)[0].lower().replace("_", "-").replace(".", "-")
 
 
 def test_every_requirement_is_pinned() -> None:
@@ -155,8 +162,37 @@ def test_every_requirement_is_pinned() -> None:
     needed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     lines = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
-    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
-    assert {re.split(r"[<>=!~ ]", name)[0].lower().replace("_", "-") for name in needed} <= pinned
+    pinned = {plain(line) for line in lines}
+    assert {plain(name) for name in needed} <= pinned
+
+
+def test_what_is_installed_has_the_pinned_versions_and_hashes() -> None:
+    constraints = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    versions = {plain(line): line.partition("==")[2] for line in constraints if not line.startswith("#")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = {"serve": ("cassandra", "acsylla"), "load": ("spark", "sail"), "dev": ("dev",)}
+    needed = set(project["project"]["dependencies"])
+    locked: set[str] = set()
+    for name, file in LOCKS.items():
+        entries = re.findall(
+            r"^(\S+)==(\S+)([^\\]*)((?: \\\n    --hash=sha256:[0-9a-f]{64})+|)$", text(file), re.MULTILINE
+        )
+        assert len(entries) == text(file).count("==") - text(file).count(" == '"), name
+        for package, version, marker, hashes in entries:
+            assert hashes, f"{package} has no hash"
+            assert versions.get(plain(package)) == version or "win32" in marker or name == "build", package
+        found = {plain(package) for package, _, _, _ in entries}
+        assert not found & locked, "a package is in one file"
+        locked |= found
+        needed |= {one for extra in extras.get(name, ()) for one in project["project"]["optional-dependencies"][extra]}
+        if name in extras:
+            assert {plain(one) for one in needed} <= locked
+    assert [f"{one} " for one in project["build-system"]["requires"]] == re.findall(r"^\S+ ", text(LOCKS["build"]))
+    assert "//" not in "".join(map(text, LOCKS.values())), "no host is named"
+
+
+def text(file: Path) -> str:
+    return "".join(line for line in file.read_text("utf-8").splitlines(keepends=True) if not line.startswith("#"))
 
 
 def test_ci_calls_the_documented_test_command() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import ROOT
 
 SHELL = shutil.which("dash") or "/bin/sh"
+LOCKS = ("build", "serve", "load")
 TOOLS = ("sh", "cat", "cksum", "dirname", "readlink", "sed", "mkdir", "chmod")
 
 FAKE_PYTHON = """#!/bin/sh
@@ -37,8 +38,9 @@ class Machine:
         self.home = folder / "a house"
         self.bin.mkdir()
         self.home.mkdir()
-        for name in ("permanode", "pyproject.toml", "constraints.txt"):
+        for name in ("permanode", "pyproject.toml"):
             shutil.copy(ROOT / name, self.home / name)
+        shutil.copytree(ROOT / "deploy" / "requirements", self.home / "deploy" / "requirements")
         for tool in (*TOOLS, "cp"):
             (self.bin / tool).symlink_to(shutil.which(tool) or tool)
 
@@ -103,28 +105,32 @@ def test_a_second_start_installs_nothing(machine: Machine) -> None:
     machine.add_python("python3.12")
     machine.start("status")
     once = machine.log
-    assert [line.split()[0] for line in once] == ["made", "installed"]
-    assert "constraints.txt --editable" in once[1]
+    assert [line.split()[0] for line in once] == ["made", *["installed"] * 3]
+    locks = machine.home / "deploy" / "requirements"
+    build, packages, own = (line.partition("--no-build-isolation ")[2] for line in once[1:])
+    assert build == f"--require-hashes --requirement {locks}/build.txt"
+    assert packages == f"--require-hashes --requirement {locks}/serve.txt --requirement {locks}/load.txt"
+    assert own == f"--no-deps --editable {machine.home}"
     again = machine.start("status", "--json")
     assert again.stderr == ""
     assert again.stdout.splitlines()[0] == "ran status --json"
     assert machine.log == once
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+@pytest.mark.parametrize("name", ["pyproject.toml", *(f"deploy/requirements/{name}.txt" for name in LOCKS)])
 def test_a_changed_requirement_installs_again(machine: Machine, name: str) -> None:
     machine.add_python("python3.12")
     machine.start("status")
     (machine.home / name).write_text((machine.home / name).read_text() + "\n# changed\n")
     machine.start("status")
-    assert len(machine.log) == 4
+    assert len(machine.log) == 8
 
 
 def test_an_install_that_failed_is_reported_and_tried_again(machine: Machine) -> None:
     machine.add_python("python3.12", pip=1)
     assert machine.start("status").returncode == 1
     assert "the installation failed" in machine.start("status").stderr
-    assert len(machine.log) == 4
+    assert len(machine.log) == 4, "an environment and the first installation, twice"
 
 
 def test_arguments_reach_the_command_as_they_are_from_any_directory(machine: Machine) -> None:

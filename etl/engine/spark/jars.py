@@ -1,6 +1,7 @@
-"""The jars that a session uses in addition to Spark's own, their versions, and the cache of them.
+"""The jars that are used in addition to Spark's own: their versions and checksums, and the cache of them.
 
-The Ivy in pyspark resolves each jar once. Sessions then name it by path.
+A list names all jars of a class path, one line each: GROUP:ARTIFACT:VERSION[:CLASSIFIER] SHA256. The Ivy in pyspark
+downloads each jar once, without its dependencies; a jar with another checksum is not used.
 """
 
 import fcntl
@@ -8,29 +9,42 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from hashlib import file_digest
+from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
 import pyspark
 
 from etl.engine.java import java
 
-Coordinates: TypeAlias = tuple[str, str, str]
-"""Group, artifact and version on Maven. Transitive dependencies are not resolved, so the lists name all."""
 
-CONNECTOR: tuple[Coordinates, ...] = (
-    ("com.datastax.spark", "spark-cassandra-connector_2.13", "3.5.1"),
-    ("com.datastax.spark", "spark-cassandra-connector-driver_2.13", "3.5.1"),
-    ("org.apache.cassandra", "java-driver-core-shaded", "4.18.1"),
-    ("org.apache.cassandra", "java-driver-query-builder", "4.18.1"),
-    ("org.apache.cassandra", "java-driver-mapper-runtime", "4.18.1"),
-    ("com.datastax.oss", "native-protocol", "1.5.1"),
-    ("com.datastax.oss", "java-driver-shaded-guava", "25.1-jre-graal-sub-1"),
-    ("com.typesafe", "config", "1.4.1"),
-    ("org.hdrhistogram", "HdrHistogram", "2.1.12"),
-    ("org.reactivestreams", "reactive-streams", "1.0.3"),
-    ("org.scala-lang.modules", "scala-collection-compat_2.13", "2.11.0"),
-)
+class Jar(NamedTuple):
+    """A jar on Maven. `classifier` is empty for a module's main jar; `sha256` is in hex."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
+
+
+def read_jars(file: Path) -> tuple[Jar, ...]:
+    """Returns the jars of a list."""
+    found = []
+    for line in file.read_text("utf-8").splitlines():
+        coordinates, sha256 = line.split(" ")
+        group, artifact, version, classifier = (*coordinates.split(":"), "")[:4]
+        found.append(Jar(group, artifact, version, classifier, sha256))
+    return tuple(found)
+
+
+CONNECTOR = read_jars(Path(__file__).with_name("connector_jars.txt"))
 """Jars that write to a Cassandra cluster. pyspark contains scala-library, scala-reflect, slf4j and metrics-core: a
 second, older copy would break it.
 """
@@ -41,33 +55,62 @@ def jar_cache(folder: str) -> Path:
     return Path(folder) if folder else Path(sys.prefix) / "share" / "permanode" / "jars"
 
 
-def resolve_jars(cache: Path, coordinates: Sequence[Coordinates]) -> list[Path]:
-    """Returns the paths of those jars and downloads missing ones; other processes wait. RuntimeError if that fails."""
-    jars = {cache / f"{name}-{version}.jar": (group, name, version) for group, name, version in coordinates}
+def resolve_jars(cache: Path, jars: Sequence[Jar]) -> list[Path]:
+    """Returns the paths of those jars and downloads missing ones; other processes wait.
+
+    Raises RuntimeError if a jar cannot be downloaded, or does not have its checksum.
+    """
+    paths = [cache / jar.name for jar in jars]
+    if all(path.exists() for path in paths):
+        return paths
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if missing := [each for jar, each in jars.items() if not jar.exists()]:
-            _retrieve(cache, missing)
-    return list(jars)
+        if missing := [jar for jar in jars if not (cache / jar.name).exists()]:
+            _download(cache, missing)
+    return paths
 
 
-def _retrieve(cache: Path, coordinates: Sequence[Coordinates]) -> None:
+def _download(cache: Path, jars: Sequence[Jar]) -> None:
+    scratch = cache / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    module = scratch / "ivy.xml"
+    module.write_text(_ivy(jars))
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    dependencies = "".join(
-        f'<dependency org="{group}" name="{name}" rev="{version}" transitive="false"/>'
-        for group, name, version in coordinates
-    )
-    module = cache / "ivy.xml"
-    module.write_text(
-        '<ivy-module version="2.0"><info organisation="permanode" module="jars"/>'
-        f"<dependencies>{dependencies}</dependencies></ivy-module>"
-    )
-    pattern = str(cache / "[artifact]-[revision].[ext]")
-    command = [java(), "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
-    done = subprocess.run([*command, "-types", "jar", "bundle"], capture_output=True, text=True, check=False)
+    pattern = str(scratch / "[artifact]-[revision](-[classifier]).[ext]")
+    command = [java(), "-jar", str(ivy), "-cache", str(scratch / "ivy"), "-ivy", str(module), "-retrieve", pattern]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(
-            f"cannot fetch {', '.join(name for _, name, _ in coordinates)} from Maven: {done.stdout[-2000:]}"
+        names = ", ".join(jar.name for jar in jars)
+        raise RuntimeError(f"cannot fetch {names} from Maven: {done.stdout[-2000:]}")
+    for jar in jars:
+        check_jar(scratch / jar.name, jar)
+    for jar in jars:
+        (scratch / jar.name).replace(cache / jar.name)
+    shutil.rmtree(scratch)
+
+
+def check_jar(file: Path, jar: Jar) -> None:
+    """Raises RuntimeError if a file does not have the checksum of its jar."""
+    with file.open("rb") as data:
+        found = file_digest(data, "sha256").hexdigest()
+    if found != jar.sha256:
+        raise RuntimeError(f"{jar.name} from Maven: SHA-256 {jar.sha256} expected, found {found}; it is not used")
+
+
+def _ivy(jars: Sequence[Jar]) -> str:
+    dependencies = ""
+    for (group, artifact, version), parts in groupby(jars, key=lambda jar: jar[:3]):
+        artifacts = "".join(
+            f'<artifact name="{artifact}" type="jar" ext="jar"'
+            + (f' m:classifier="{part.classifier}"/>' if part.classifier else "/>")
+            for part in parts
         )
-    shutil.rmtree(cache / "ivy", ignore_errors=True)
+        dependencies += (
+            f'<dependency org="{group}" name="{artifact}" rev="{version}" transitive="false">{artifacts}</dependency>'
+        )
+    return (
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
+        f'<info organisation="permanode" module="jars"/><dependencies>{dependencies}</dependencies></ivy-module>'
+    )

@@ -81,7 +81,7 @@ def test_what_only_spark_does_is_sparks_and_rejected_by_sail(
 def test_without_the_extra_auto_is_spark_and_sail_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, sail=False)
     assert choose_engine(EtlSettings(engine=AUTO)) == SPARK
-    with pytest.raises(ValueError, match=re.escape("pip install -c constraints.txt -e '.[sail]'")) as missing:
+    with pytest.raises(ValueError, match=re.escape("install Permanode with the extra [sail]")) as missing:
         choose_engine(EtlSettings(engine=SAIL))
     assert str(missing.value).startswith("etl.engine = sail: ")
 

@@ -144,7 +144,7 @@ def test_without_the_package_the_frames_stay_sparks(monkeypatch: pytest.MonkeyPa
         pass
     assert not on_sail()
     missing.value.name = "pysail"
-    assert describe_error(missing.value) == "pysail is not installed; run: pip install -c constraints.txt -e '.[sail]'"
+    assert describe_error(missing.value) == "pysail is not installed; install Permanode with the extra [sail]"
 
 
 def test_partition_columns_of_listed_files_are_null(sail: SparkSession, tmp_path: Path) -> None:
