@@ -93,20 +93,29 @@ ON_ONE_STORE = pytest.mark.parametrize("store", STORES[:1], indirect=True)
 """For tests of what happens before a request reaches a store."""
 
 LATER_ON_CASSANDRA = {
+    "test_time_travel.py": "the rows of other listings, as of an earlier index",
     "chronicle_v1/test_chronicle_listings.py": "pages of listings",
+    "explorer_v2/test_dates.py": "rows that test_analytics_v2.py reads",
     "explorer_v2/test_explorer_paging.py": "pages of listings",
     "http/test_accept.py": "HTTP headers",
     "http/test_compression.py": "HTTP headers",
     "http/test_cross_origin.py": "HTTP headers",
     "http/test_error_shape.py": "errors before a store is read",
+    "http/test_exports.py": "pages of listings, streamed",
     "http/test_openapi.py": "the contract, which has no store",
+    "http/test_spans.py": "pages of listings",
+    "http/test_store_errors.py": "errors that stand for those of either adapter",
     "http/test_work.py": "rows that the port reads, the same with either adapter",
     "indexer_v1/test_indexer_requests.py": "errors before a store is read",
     "node_v1/test_history.py": "pages of listings",
     "node_v1/test_listings.py": "pages of listings",
     "wormhole/test_wormhole_activity.py": "sums over rows that test_wormhole_v1.py reads",
+    "wormhole/test_grpc_web.py": "VAAs that test_guardian_v1.py reads",
     "wormhole/test_wormhole_event_sums.py": "sums over rows that test_wormhole_events.py reads",
     "wormhole/test_wormhole_event_values.py": "values of rows that test_wormhole_events.py reads",
+    "wormhole/test_wormhole_every_column.py": "values of rows that test_wormhole_events.py reads",
+    "wormhole/test_wormhole_periods.py": "sums over rows that test_wormhole_v1.py reads",
+    "wormhole/test_wormhole_row_keys.py": "keys of rows that test_wormhole_events.py reads",
 }
 """Files whose tests run on Cassandra with `--slow` only → what they test.
 
@@ -149,7 +158,7 @@ T = TypeVar("T")
 
 Some: TypeAlias = Callable[[Iterable[T]], list[T]]
 
-EVERY = 8
+EVERY = 24
 """A cluster takes about ten times as long for a request as the embedded store, and its answer is made of the same rows:
 on a cluster, every so many items of a ledger are requested, with `--slow` all.
 """

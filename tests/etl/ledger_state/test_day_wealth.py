@@ -24,7 +24,7 @@ from etl.ledger_state import advance
 from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.etl.archives import Json, dump, write
-from tests.etl.conftest import CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import CASSANDRA, LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.expectations.faults import in_store, one_more
 from tests.generated_stardust import SETTINGS, made_genesis, made_lines, output_id
 from tests.reference_stardust import output_fact
@@ -125,7 +125,7 @@ def test_days_end_with_their_last_milestone() -> None:
     assert sorted(ends().values()) == [3, 6, 12, 13, 17, 20, 23, 26]
 
 
-@on(SQLITE, CASSANDRA)
+@on(SQLITE, LATER_CASSANDRA)
 @pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
 def test_one_load_of_many_days_keeps_the_end_of_each(
     everywhere: Stores, tmp_path: Path, lines: list[Json], first_states: dict[int, State], ledger_near: int

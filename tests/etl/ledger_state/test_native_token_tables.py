@@ -68,7 +68,16 @@ def of_tokens(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
     }
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize(
+    ("everywhere", "ledger_near"),
+    [
+        pytest.param("sqlite", FAR, id="sqlite-far"),
+        pytest.param("sqlite", NEAR, id="sqlite-near"),
+        pytest.param("cassandra", FAR, id="cassandra-far", marks=LATER_CASSANDRA.marks),
+        pytest.param("cassandra", NEAR, id="cassandra-near", marks=pytest.mark.cassandra),
+    ],
+    indirect=["everywhere"],
+)
 def test_one_load(everywhere: Stores, genesis: Path, tmp_path: Path, ledger_near: int) -> None:
     loading = everywhere(GEOMETRY, NETWORK, ledger_near=ledger_near)
     report = loading.load(write(tmp_path / "milestones.jsonl", lines()), genesis=genesis)

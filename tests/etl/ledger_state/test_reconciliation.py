@@ -19,7 +19,7 @@ from db.queries.reconciliation import Reconciliation
 from etl.ledger_state.reconciliation import net_changes, sums_after
 from tests.etl import stardust_archives
 from tests.etl.archives import write
-from tests.etl.conftest import CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.ledger_state.test_ledger import GENESIS as CHRYSALIS_GENESIS
 from tests.etl.ledger_state.test_stardust_ledger import GENESIS
 from tests.etl.listings import whole_oracle
@@ -139,7 +139,7 @@ def test_a_lost_token_is_reported_with_its_milestone_and_both_sums(
     assert found_by(loading) == replace(wrong, last=LAST + 1)
 
 
-@on(SQLITE, CASSANDRA)
+@on(SQLITE, LATER_CASSANDRA)
 def test_a_store_of_an_older_version_begins_at_its_ledger_index(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere((100_000, 100_000), network=stardust_archives.NETWORK, ledger_near=NEAR)
     lines = stardust_archives.oracle()

@@ -14,7 +14,7 @@ from etl.verification import ingest
 from tests import reference, reference_stardust
 from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.store_rows import by_key
 
 pytestmark = pytest.mark.spark
@@ -84,7 +84,16 @@ def lifetimes(loading: Loading, now: float) -> set[int]:
         return set(found)
 
 
-@pytest.mark.parametrize("era", ["stardust", "chrysalis"])
+@pytest.mark.parametrize(
+    ("everywhere", "era"),
+    [
+        pytest.param("sqlite", "stardust", id="sqlite-stardust"),
+        pytest.param("sqlite", "chrysalis", id="sqlite-chrysalis"),
+        pytest.param("cassandra", "stardust", id="cassandra-stardust", marks=pytest.mark.cassandra),
+        pytest.param("cassandra", "chrysalis", id="cassandra-chrysalis", marks=LATER_CASSANDRA.marks),
+    ],
+    indirect=["everywhere"],
+)
 def test_pending_messages_are_stored_in_every_lookup_until_a_day_after_they_were_received(
     everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
@@ -120,6 +129,7 @@ def test_a_rebuild_into_a_new_store_has_the_pending_messages_too(
     assert pending_rows(loading) == expected_rows("stardust")
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_pending_messages_of_the_day_before_do_not_come_back(
     everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
