@@ -9,6 +9,7 @@ STARDUST_ADDRESSES = {
     "bech32": "tst1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j92xx7de2",
     "bech32-alias": "tst1pq6np4v83jfvm4vkru97jw728sp4k6fyg7sjnxwzl6gw9uf5fndsge907r5",
     "bech32-any": "tst1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j92xx7de2",
+    "bech32-list": "tst1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j92xx7de2",
 }
 """Format → an address of the Stardust example network; those of the parameters are of the Chrysalis one."""
 

@@ -39,6 +39,9 @@ class NetworkMount:
         default=None,
         metadata={"help": "contracts of a Wormhole network: mainnet, testnet or devnet; None for IOTA networks"},
     )
+    prices: Store | None = field(
+        default=None, metadata={"help": "store of a Wormhole network with prices of the base token's symbol, if any"}
+    )
 
     @property
     def protocol(self) -> str:

@@ -130,6 +130,7 @@ def bench(
             "series",
             "sizes",
             "soak",
+            "statement",
             "travel",
             "vaa",
         ],

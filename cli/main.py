@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, dependencies, develop, fetch, lake, proof, serve
+from cli import archive, dependencies, develop, fetch, lake, proof, serve, statement
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -112,6 +112,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "verify": build.verify,
     "compact": build.compact,
     "export": lake.export_rows,
+    "statement": statement.statement,
     "fetch": fetch.fetch_archive,
     "serve": serve.serve,
     "status": serve.status,

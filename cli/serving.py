@@ -11,6 +11,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -35,6 +36,9 @@ GC_THRESHOLD = (50_000, 20, 100)
 """Thresholds of the cyclic garbage collector. The objects of a Cassandra query contain reference cycles: with Python's
 default thresholds the collector took two fifths of the time of a read.
 """
+
+PRICED = "mainnet"
+"""The Wormhole network whose prices apply to the base tokens of other networks, by symbol."""
 
 ALLOCATOR = {-1: 16 << 20, -3: 4 << 20}
 """M_TRIM_THRESHOLD and M_MMAP_THRESHOLD (mallopt(3)): the free bytes that the C library keeps, and the minimum size of
@@ -97,7 +101,16 @@ def listen(host: str, port: int) -> socket.socket:
 def make_app(settings: Settings) -> ASGIApp:
     """Creates the application for all networks of the settings."""
     mounts = {name: mount(settings.store(name)) for name in settings.networks}
+    prices = next((each.store for each in mounts.values() if each.wormhole == PRICED), None)
+    mounts = {name: each if each.wormhole else replace(each, prices=prices) for name, each in mounts.items()}
     return create_app(mounts, settings.store().network, settings.build("api", ApiSettings))
+
+
+def mount_one(settings: Settings) -> NetworkMount:
+    """Opens the network that a command works on, and the store that has prices. Raises SettingsError."""
+    stores = [settings.store(name) for name in settings.networks]
+    prices = next((open_store(each) for each in stores if each.wormhole_network == PRICED), None)
+    return replace(mount(settings.store()), prices=prices)
 
 
 def mount(store: StoreSettings) -> NetworkMount:

@@ -48,6 +48,15 @@ def window(milestone_index: int, chunk_size: int) -> int:
     return milestone_index - offset % window_size(chunk_size)
 
 
+MOVEMENT_WINDOWS = 100
+"""Partitions of address_movements per range. They are not counted: their size follows from the milestones."""
+
+
+def movement_window(chunk_size: int) -> int:
+    """Milestones per partition of address_movements."""
+    return -(-chunk_size // MOVEMENT_WINDOWS)
+
+
 def whole_windows(run: Intervals, chunk_size: int) -> Intervals:
     """The run extended to whole windows. Windows never cross a range."""
     size = window_size(chunk_size)

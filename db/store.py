@@ -44,6 +44,19 @@ class LedgerUnknown(StoreError):
     """The query needs the ledger state, and the store has none. The message says how to add it."""
 
 
+class WrongBalance(StoreError):
+    """Rows of the store contradict each other: movements do not add up to the balance after a milestone."""
+
+    def __init__(self, ledger_index: int, found: int, stored: int) -> None:
+        super().__init__(
+            f"the statement does not reconcile: after milestone {ledger_index} its movements add up to {found}, but "
+            f"the balance is {stored}"
+        )
+        self.ledger_index = ledger_index
+        self.found = found
+        self.stored = stored
+
+
 class LeaseHeld(StoreError):
     """Another run writes to this store. The message names the holder."""
 

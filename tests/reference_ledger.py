@@ -160,6 +160,11 @@ def ledger_rows(
     for row in early["unspent_outputs"]:
         unspent[row["output_id"]].append(row)
     rows["address_balances"] = replay.balance_rows(start, chunk_size)
+    at_genesis = [
+        {"milestone_index": start, "output_id": output_id, "is_spent": False, "amount": output.amount}
+        for output_id, output in genesis.outputs.items()
+    ]
+    rows["address_movements"] = movement_rows(replay, at_genesis, None, chunk_size)
     rows["ledger_updates_by_milestone"] = []
     last_of_day = {milestone.timestamp // 86_400: milestone.index for milestone in milestones}
     day_ends = {*last_of_day.values()} - {milestones[-1].index}
@@ -184,6 +189,7 @@ def ledger_rows(
                 unspent[output_id].append(row)
                 later["unspent_outputs"].append(row)
         rows["address_balances"] += replay.balance_rows(milestone.index, chunk_size)
+        rows["address_movements"] += movement_rows(replay, news, milestone, chunk_size)
         if milestone.index in day_ends:
             wealth_rows(later, replay, network, milestone.index)
     run = [milestone.index for milestone in milestones]
@@ -209,6 +215,10 @@ def ledger_rows(
         }
         for address, ms_range_id in sorted({(row["address"], row["ms_range_id"]) for row in rows["address_balances"]})
     ]
+    kind = {"output_kind": "movement", "variant": "address", "included": True}
+    places = {(row["address"], row["ms_range_id"], row["partition_id"]) for row in rows["address_movements"]}
+    names = ("address", "ms_range_id", "partition_id")
+    rows["addresses_hints"] += [dict(zip(names, each, strict=True)) | kind for each in sorted(places)]
     rows["ledger_frontier"] = [{"network": network, "ledger_index": index} for index in (start, last)]
 
 
@@ -231,6 +241,44 @@ def update_row(milestone: Milestone, change: dict[str, Any]) -> dict[str, Any]:
         "transaction_id": transaction_id,
         "ms_timestamp": 1000 * milestone.timestamp,
     }
+
+
+def movement_rows(
+    replay: Replay, news: Sequence[dict[str, Any]], milestone: Milestone | None, chunk_size: int
+) -> list[dict[str, Any]]:
+    """Rows of address_movements for one milestone's changes; without a milestone, for genesis."""
+    by_effect: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for each in news:
+        is_mine = milestone is None or each["output_id"][:64] == milestone.milestone_id
+        by = each["output_id"][:64] if is_mine else update_row(milestone, each)["transaction_id"]
+        by_effect[by].append(each | {"named": replay.created[each["output_id"]].owner})
+    rows = []
+    for transaction_id, members in by_effect.items():
+        senders = {each["named"] for each in members if each["is_spent"]}
+        recipients = {each["named"] for each in members if not each["is_spent"]}
+        for address in senders | recipients:
+            mine = [each for each in members if each["named"] == address]
+            amount = sum(-each["amount"] if each["is_spent"] else each["amount"] for each in mine)
+            if not amount:
+                continue
+            others = sorted((senders if amount > 0 else recipients) - {address})
+            index, parts_size = members[0]["milestone_index"], -(-chunk_size // 100)
+            without_inputs = "genesis" if milestone is None else "migration"
+            rows.append(
+                {
+                    "address": address,
+                    "ms_range_id": index // chunk_size,
+                    "partition_id": index - index % chunk_size % parts_size,
+                    "milestone_index": index,
+                    "white_flag_index": members[0].get("white_flag_index", 2**31 - 1),
+                    "transaction_id": transaction_id,
+                    "kind": "transaction" if senders else without_inputs,
+                    "amount": amount,
+                    "counterparties": bytes.fromhex("".join(others)),
+                    "ms_timestamp": None if milestone is None else 1000 * milestone.timestamp,
+                }
+            )
+    return rows
 
 
 def sent_amounts(rows: Rows, milestone: Milestone, news: Sequence[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.nft_routes import EXPLORER_NFTS
 from api.explorer_v2.pending_routes import EXPLORER_PENDING
 from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
+from api.explorer_v2.statement_routes import EXPLORER_STATEMENT
 from api.explorer_v2.token_routes import EXPLORER_NATIVE_TOKENS
 from api.explorer_v2.token_supply_routes import EXPLORER_SUPPLY
 from api.fields.inclusion_state import inclusion
@@ -244,6 +245,7 @@ EXPLORER_V2 = Family(
         Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
+        *EXPLORER_STATEMENT,
         *EXPLORER_SUPPLY,
         *EXPLORER_NATIVE_TOKENS,
         *EXPLORER_NFTS,

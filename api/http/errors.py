@@ -8,7 +8,7 @@ and the log has the details.
 import orjson
 
 from db.listing.cursor import CursorError
-from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable
+from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable, WrongBalance
 
 SHOWN_MAX = 80
 """Maximum characters of client input in an error message."""
@@ -128,6 +128,7 @@ STATUS: dict[type[Exception], int] = {
     MethodNotAllowed: 405,
     BodyTooLarge: 413,
     TooManyRequests: 429,
+    WrongBalance: 500,
     NotKept: 501,
     LedgerUnknown: 501,
     DeadlinePassed: 503,
@@ -163,7 +164,7 @@ def message_of(error: Exception, cursor: str = "state") -> str:
     silent = next((SILENT[kind] for kind in type(error).__mro__ if kind in SILENT), None)
     if silent is not None:
         return silent
-    if status_of(error) == 500:
+    if status_of(error) == 500 and not isinstance(error, WrongBalance):
         return "internal server error"
     if isinstance(error, CursorError):
         return f"parameter {cursor}: {error}"

@@ -19,6 +19,7 @@ from db.schema.analytics_tables import (
 from db.schema.bookkeeping_tables import LAYOUT, keyspace_info, lease, migrations, ranges, rejects, splits, sync, tails
 from db.schema.ledger_state_tables import (
     address_balances,
+    address_movements,
     distribution,
     ledger_frontier,
     ledger_updates_by_address,
@@ -31,7 +32,7 @@ from db.schema.ledger_state_tables import (
     unspent_hints,
     unspent_outputs,
 )
-from db.schema.lookups import ALL_LOOKUPS, LEDGER_LOOKUPS, LOOKUPS, STARDUST_LOOKUPS
+from db.schema.lookups import ALL_LOOKUPS, LEDGER_LOOKUPS, LOOKUPS, MOVEMENTS, STARDUST_LOOKUPS
 from db.schema.message_tables import (
     PENDING_BUCKET,
     PENDING_RANGE,
@@ -102,6 +103,7 @@ TABLES: tuple[Table, ...] = (
     address_balances,
     ledger_updates_by_address,
     native_token_updates,
+    address_movements,
     unspent_outputs,
     unspent_hints,
     distribution,
@@ -142,6 +144,7 @@ __all__ = [
     "MEASURE_COLUMNS",
     "MESSAGE_ID",
     "MILESTONE_INDEX",
+    "MOVEMENTS",
     "MS_RANGE_ID",
     "MS_TIMESTAMP",
     "OUTPUT_ID",
@@ -156,6 +159,7 @@ __all__ = [
     "TRANSACTION_ID",
     "address_analytics",
     "address_balances",
+    "address_movements",
     "addresses_hints",
     "alias_outputs",
     "analytics_ranges",

@@ -147,6 +147,36 @@ native_token_updates = Table(
     layout=12,
 )
 
+address_movements = Table(
+    "address_movements",
+    "Transactions, migrations and genesis outputs that changed the balance of an address; hints have the kind movement",
+    columns(
+        ("address", Type.HEX, "serialized address that the outputs name as their owner, as in address_balances"),
+        MS_RANGE_ID,
+        ("partition_id", Type.INT, "first milestone of the partition, of which a range has 100"),
+        MILESTONE_INDEX,
+        (
+            "white_flag_index",
+            Type.INT,
+            "position of the message in the cone; 2147483647 for genesis outputs and if a receipt has no message",
+        ),
+        ("transaction_id", Type.HEX, "the transaction; for migrated funds the milestone id"),
+        ("kind", Type.TEXT, "genesis, migration or transaction"),
+        ("amount", Type.BIGINT, "change of the balance in base tokens, negative if it decreased"),
+        (
+            "counterparties",
+            Type.BLOB,
+            "33 bytes each, ascending: for an increase the owners of the inputs, for a decrease those of the outputs, "
+            "without the address itself",
+        ),
+        MS_TIMESTAMP,
+    ),
+    partition=("address", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "white_flag_index", "transaction_id"),
+    order=Order.ASC,
+    layout=13,
+)
+
 unspent_outputs = Table(
     "unspent_outputs",
     "Unspent outputs and recently spent ones; readers omit outputs that are spent at their ledger index",

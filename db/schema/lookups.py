@@ -2,6 +2,7 @@
 
 from db.model import Lookup, Table
 from db.schema.ledger_state_tables import (
+    address_movements,
     ledger_updates_by_address,
     native_token_updates,
     unspent_hints,
@@ -60,5 +61,13 @@ LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     ),
 )
 """Lookups that the ledger state fills and whose rows it counts."""
+
+MOVEMENTS = Lookup(
+    address_movements,
+    addresses_hints,
+    ("address",),
+    (("output_kind", "movement"), ("variant", "address"), ("included", True)),
+)
+"""Rows of the ledger state whose partitions follow from the milestone (db.partitions.movement_window)."""
 
 ALL_LOOKUPS: tuple[Lookup, ...] = (*LOOKUPS, *STARDUST_LOOKUPS, *LEDGER_LOOKUPS)

@@ -40,6 +40,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 FIRST_LAYOUT: "analytics",
                 9: "logged",
                 12: "native_tokens",
+                13: "movements",
             }.items()
         )
     ),
@@ -49,7 +50,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
 measure that is added to ms_analytics defines its own layout.
 """
 
-OF_LEDGER = frozenset({3, 12})
+OF_LEDGER = frozenset({3, 12, 13})
 """Layouts whose tables the ledger state fills. Migrating a store that has a ledger state resets it."""
 
 OF_MESSAGES = frozenset(

@@ -124,7 +124,7 @@ addresses_hints = Table(
         (
             "output_kind",
             Type.TEXT,
-            "legacy, basic, alias, foundry, nft, ledger, transaction, chain, balance or native_token",
+            "legacy, basic, alias, foundry, nft, ledger, transaction, chain, balance, movement or native_token",
         ),
         ("variant", Type.TEXT, "role of the address; for kind chain alias, nft or foundry; for native_token ledger"),
         ("included", Type.BOOLEAN, "as in the lookup"),

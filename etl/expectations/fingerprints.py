@@ -136,6 +136,9 @@ BALANCES = Rows(
 NATIVE_TOKENS = _of(schema.native_token_updates)
 """Follows from the changes of the ledger (etl.expectations.native_tokens)."""
 
+MOVEMENTS = _of(schema.address_movements, "amount", without=["counterparties"])
+"""Follows from the changes of the ledger (etl.expectations.movements)."""
+
 ACTIVITY = Rows(
     "ms_analytics",
     schema.ms_analytics,
@@ -180,7 +183,7 @@ ASSEMBLED = tuple(
 )
 """The frames of a Wormhole load that follow from single messages."""
 
-ALL_FRAMES = (*FRAMES, *LEDGER_FRAMES, BALANCES, NATIVE_TOKENS, ACTIVITY, DAYS, *ASSEMBLED)
+ALL_FRAMES = (*FRAMES, *LEDGER_FRAMES, BALANCES, NATIVE_TOKENS, MOVEMENTS, ACTIVITY, DAYS, *ASSEMBLED)
 
 BY_MILESTONE = (*FRAMES, *LEDGER_FRAMES)
 """The frames whose sums are known for each milestone of decoded messages."""

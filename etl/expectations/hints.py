@@ -57,8 +57,14 @@ _OF_BALANCES = HintRule(
     (("address", "address"), ("ms_range_id", "ms_range_id")),
     {"output_kind": "balance", "variant": ADDRESS, "included": True, "partition_id": 0},
 )
+_OF_MOVEMENTS = HintRule(
+    schema.addresses_hints,
+    tuple((name, name) for name in schema.address_movements.partition),
+    {"output_kind": "movement", "variant": ADDRESS, "included": True},
+)
 _LED_TO: dict[Table, tuple[HintRule, ...]] = {lookup.table: (_rule(lookup),) for lookup in LOOKUPS} | {
     schema.address_balances: (_OF_BALANCES,),
+    schema.address_movements: (_OF_MOVEMENTS,),
     schema.pending: (_itself(schema.pending_hints),),
     vaas: (_itself(emitters), _itself(sequence_hints)),
 }

@@ -24,6 +24,7 @@ from etl.engine.arrow_frames import arrow_frame, collected
 from etl.expectations import fingerprints
 from etl.expectations.balances import expected_balances, supply
 from etl.expectations.comparison import LedgerComparison
+from etl.expectations.movements import expected_movements
 from etl.expectations.native_tokens import expected_native_tokens
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
@@ -31,6 +32,7 @@ from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, 
 from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
 from etl.ledger_state.conflict_reasons import reason_makers
+from etl.ledger_state.movements import movement_frames, movements
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import Wealth
 from etl.report import Progress
@@ -149,6 +151,7 @@ class Ledger:
             lambda _: token_updates().of(listed(changes), at_first),
             lambda earlier: hints(earlier.read, schema.addresses_hints, {schema.native_token_updates}),
             *map(first_balances.maker, balance_frames(chunk_size)),
+            *map(FrameSource(lambda: movements(changes, genesis)).maker, movement_frames(chunk_size)),
             lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
         if self.measures is not None:
@@ -185,12 +188,12 @@ class Ledger:
             placement = self._placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
-        after = balances(applied, before, frontier)
+        after, moved = balances(applied, before, frontier), movements(news, genesis)
         if in_process:
-            # Several frames read the balances.
-            after = arrow_frame(publication.spark, collected(after))
+            # Several frames read each of them.
+            after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
         source = source_for(writer)
-        of_changes, of_balances = source(listed(news)), source(after)
+        of_changes, of_balances, of_movements = source(listed(news)), source(after), source(moved)
         makers: list[FrameMaker] = [
             of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
             of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
@@ -203,6 +206,7 @@ class Ledger:
             ),
             of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
             *map(of_balances.maker, balance_frames(chunk_size)),
+            *map(of_movements.maker, movement_frames(chunk_size)),
             *reason_makers(publication, applied, frontier, to, totals, near=found.near is not None),
         ]
         further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
@@ -335,3 +339,4 @@ def _expect(compared: LedgerComparison, found: Found, frontier: int, to: int) ->
     if changes is not None:
         compared.expect(fingerprints.BALANCES, expected_balances(changes, before, frontier, to))
         compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, frontier, to))
+        compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, frontier, to))

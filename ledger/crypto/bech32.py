@@ -9,8 +9,10 @@ Invariants:
 `format_address` and `parse_address` handle IOTA's serialized addresses of 33 bytes. Other ledgers have other lengths.
 """
 
-from functools import lru_cache, reduce
+from collections.abc import Sequence
+from functools import cache, lru_cache, reduce
 from operator import getitem, xor
+from typing import TypeAlias
 
 ADDRESS_BYTES = 33
 
@@ -120,6 +122,75 @@ def encode(hrp: str, data: bytes) -> str:
     checksum = state ^ 1
     text += (_PAIRS[checksum >> 20], _PAIRS[checksum >> 10 & 1023], _PAIRS[checksum & 1023])
     return "".join(text)
+
+
+def format_addresses(hrp: str, addresses: bytes) -> list[str]:
+    """Encodes serialized addresses of 33 bytes that follow each other. Raises AddressError.
+
+    All first characters, then all second ones, …: each step is one call for all addresses, which takes a tenth of the
+    time of encoding each.
+    """
+    if len(addresses) % ADDRESS_BYTES:
+        raise AddressError(f"expected a multiple of {ADDRESS_BYTES} address bytes, found {len(addresses)}")
+    count, blank = len(addresses) // ADDRESS_BYTES, format_address(hrp, bytes(ADDRESS_BYTES)).encode()
+    width, data_at = len(blank), len(blank) - _ADDRESS_CHARS - _CHECKSUM_CHARS
+    columns = [addresses[at::ADDRESS_BYTES] for at in range(ADDRESS_BYTES)]
+    text = bytearray(blank * count)
+    for char, parts in enumerate(_columns_of_data()):
+        text[data_at + char :: width] = _xor(0, count, columns, parts)
+    for char, parts in enumerate(_columns_of_checksum()):
+        zero = _CHARSET.index(chr(blank[width - _CHECKSUM_CHARS + char]))
+        text[width - _CHECKSUM_CHARS + char :: width] = _xor(zero, count, columns, parts)
+    whole = text.decode()
+    return [whole[at : at + width] for at in range(0, len(whole), width)]
+
+
+_ADDRESS_CHARS = (8 * ADDRESS_BYTES + 4) // 5
+_TO_CHARSET = _CHARSET.encode() + bytes(256 - len(_CHARSET))
+
+_Parts: TypeAlias = list[tuple[int, bytes]]
+"""The bytes of an address, by number, that a character depends on, and what each value of the byte adds to it."""
+
+
+def _xor(first: int, count: int, columns: Sequence[bytes], parts: _Parts) -> bytes:
+    """A character of each address, whose five bits are the XOR of `first` and of what its bytes add."""
+    bits = int.from_bytes(bytes([first]) * count)
+    for at, added in parts:
+        bits ^= int.from_bytes(columns[at].translate(added))
+    return bits.to_bytes(count).translate(_TO_CHARSET)
+
+
+@cache
+def _columns_of_data() -> list[_Parts]:
+    """The parts of each data character."""
+    found = []
+    for char in range(_ADDRESS_CHARS):
+        byte, bit = divmod(5 * char, 8)
+        parts = [(byte, bytes([(value << bit & 255) >> 3 for value in range(256)]))]
+        if bit > 3 and byte + 1 < ADDRESS_BYTES:
+            parts.append((byte + 1, bytes([value >> 11 - bit for value in range(256)])))
+        found.append(parts)
+    return found
+
+
+@cache
+def _columns_of_checksum() -> list[_Parts]:
+    """The parts of each checksum character."""
+
+    def checksum(data: bytes) -> int:
+        text = encode("a", data)
+        return int(text[-_CHECKSUM_CHARS:].translate(_DIGITS), 32)
+
+    zero, found = checksum(bytes(ADDRESS_BYTES)), [_Parts() for _ in range(_CHECKSUM_CHARS)]
+    for byte in range(ADDRESS_BYTES):
+        added = [0]
+        for bit in range(8):
+            of_bit = checksum(bytes(byte) + bytes([1 << bit]) + bytes(ADDRESS_BYTES - 1 - byte)) ^ zero
+            added += [of_bit ^ each for each in added]
+        for char, parts in enumerate(found):
+            shift = 5 * (_CHECKSUM_CHARS - 1 - char)
+            parts.append((byte, bytes([each >> shift & 31 for each in added])))
+    return found
 
 
 def decode(text: str, size: int | None = None) -> tuple[str, bytes]:

@@ -6,9 +6,11 @@ tests.api.explorer computes the bodies in plain Python. Each listing fits on one
 from datetime import UTC, datetime
 from typing import Any
 
+from ledger.crypto.bech32 import parse_address
 from tests.api.explorer import Explorer
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
+from tests.api.statements import of_stardust
 from tests.api.token_ledger import replayed
 from tests.clients.api_requests import ApiRequest, ApiRequests
 from tests.reference import read_json
@@ -26,6 +28,7 @@ def of_explorer(ledger: StardustLedger) -> ApiRequests:
     explorer = Explorer(ledger)
     return {
         **of_addresses(explorer),
+        **of_statements(explorer),
         **of_milestones(explorer),
         **of_pending(explorer),
         **of_tokens(explorer),
@@ -66,6 +69,23 @@ def of_addresses(explorer: Explorer) -> ApiRequests:
             for each in addresses
         ],
     }
+
+
+def of_statements(explorer: Explorer) -> ApiRequests:
+    """Statements of single addresses and of several. Their items, which contain cursors, are not foretold."""
+    statements = of_stardust(explorer)
+    requests = []
+    for account in [*([each] for each in statements.addresses[::EVERY]), sorted(statements.addresses)[:3]]:
+        answer = {
+            "addresses": sorted(account, key=lambda text: parse_address(text)[1]),
+            "firstMilestoneIndex": 0,
+            "lastMilestoneIndex": explorer.last,
+            "openingBalance": "0",
+            "closingBalance": str(statements.balance(account, explorer.last)),
+            "items": [],
+        }
+        requests.append(listing({"addresses": ",".join(account)}, answer)._replace(varying=("items",)))
+    return {"/ledger/statement": requests}
 
 
 def of_milestones(explorer: Explorer) -> ApiRequests:

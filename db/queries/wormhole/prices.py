@@ -44,10 +44,19 @@ async def read_histories(store: Store, token_keys: Collection[str]) -> dict[str,
     """All prices by token_key; only tokens with any."""
 
     async def find(key: str) -> History | None:
-        rows = await store.slice(prices, (key,), reverse=True, limit=DAYS_MAX)
-        return [(row["day"], Decimal(row["price_usd"])) for row in rows] or None
+        return await _history(store, key) or None
 
     return await _of_each(store, token_keys, find)
+
+
+async def read_history(store: Store, symbol: str) -> History:
+    """All prices of a symbol; none for an unknown one."""
+    return await _history(store, symbol_key(symbol))
+
+
+async def _history(store: Store, key: str) -> History:
+    rows = await store.slice(prices, (key,), reverse=True, limit=DAYS_MAX)
+    return [(row["day"], Decimal(row["price_usd"])) for row in rows]
 
 
 def price_on(history: History, day: int) -> Decimal:

@@ -40,6 +40,7 @@ def addresses(*types: int) -> st.SearchStrategy[str]:
 
 for spelled, types in (("bech32", (0,)), ("bech32-any", (0, 8, 16)), ("bech32-alias", (8,))):
     schemathesis.openapi.format(spelled, addresses(*types))
+schemathesis.openapi.format("bech32-list", st.lists(addresses(0, 8, 16), min_size=1, max_size=3).map(",".join))
 
 client = httpx.Client()
 

@@ -126,14 +126,14 @@ def test_every_type_is_spelled_in_every_dialect():
 
 
 def test_lookups_and_their_hints_name_the_same_partitions():
-    assert {each.table for each in protocols.LOOKUPS} == {
+    assert {each.table for each in (*protocols.LOOKUPS, schema.MOVEMENTS)} == {
         table for table in protocols.TABLES if table.partition[-1] == "partition_id"
     }
     (by_day,) = protocols.LOOKUPS_OF["wormhole"]
     assert (by_day.range_column, by_day.position_column) == ("day_range", "day")
     assert by_day.table.partition == (*by_day.key, "day_range", "partition_id")
     assert by_day.hints.key == by_day.table.partition
-    for lookup in schema.ALL_LOOKUPS:
+    for lookup in (*schema.ALL_LOOKUPS, schema.MOVEMENTS):
         apart = ("included",) if lookup.table is schema.outputs_by_tag else ()
         assert lookup.table.partition == (*lookup.key, *apart, "ms_range_id", "partition_id")
         assert lookup.table.clustering[0] == "milestone_index"

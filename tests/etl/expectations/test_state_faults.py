@@ -44,6 +44,8 @@ OF_LEDGER: dict[str, tuple[str, Fault, str]] = {
     "a wrong result of a join": ("changes", one_more("amount"), ""),
     "a lost unspent output": ("unspent_outputs", without_first, "output_type"),
     "a balance twice": ("address_balances", twice_first, ""),
+    "a lost movement": ("address_movements", without_first, ""),
+    "a movement off by one": ("address_movements", one_more("amount"), ""),
     "a lost hint": ("unspent_hints", without_first, ""),
     "a wrong sum": ("powers", one_more("amount"), ""),
 }
@@ -67,6 +69,7 @@ OF_SMALL_LEDGER: dict[str, tuple[ModuleType, str, Fault, str]] = {
     ),
     "an amount off by one": (few_rows, "is_spent_BOOLEAN", one_more("amount_BIGINT"), "ledger_updates_by_milestone"),
     "a balance off by one": (advance, "balance", one_more("balance"), "address_balances"),
+    "a movement off by one": (advance, "counterparties", one_more("amount"), "address_movements"),
     "a hint of another partition": (few_rows, "ms_range_id_1", one_more("ms_range_id_1"), "addresses_hints"),
 }
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.crypto.bech32 import AddressError, format_address, parse_address
+from ledger.crypto.bech32 import AddressError, format_address, format_addresses, parse_address
 from tests.ledger.cases import load
 
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -35,6 +35,23 @@ def test_prefixes_of_every_network_share_one_key_hash() -> None:
 @given(PREFIXES, ADDRESSES)
 def test_any_prefix_and_any_bytes_come_back(hrp: str, address: bytes) -> None:
     assert parse_address(format_address(hrp, address)) == (hrp, address)
+
+
+@given(PREFIXES, st.lists(ADDRESSES, max_size=20))
+def test_many_addresses_have_the_texts_of_each(hrp: str, addresses: list[bytes]) -> None:
+    assert format_addresses(hrp, b"".join(addresses)) == [format_address(hrp, each) for each in addresses]
+
+
+def test_many_addresses_are_those_of_other_implementations() -> None:
+    vectors = load("addresses")
+    for hrp in {each["hrp"] for each in vectors}:
+        own = [each for each in vectors if each["hrp"] == hrp]
+        data = bytes.fromhex("".join(each["address_hex"] for each in own))
+        assert format_addresses(hrp, data) == [each["bech32"] for each in own]
+    with pytest.raises(AddressError, match="multiple of 33"):
+        format_addresses("iota", bytes(34))
+    with pytest.raises(AddressError, match="lower case"):
+        format_addresses("IOTA", bytes(33))
 
 
 @given(ADDRESSES, st.integers(0, 58), st.integers(1, 31))

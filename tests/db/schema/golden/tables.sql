@@ -330,6 +330,20 @@ CREATE TABLE native_token_updates (
   PRIMARY KEY (token_id, ms_range_id, partition_id, milestone_index DESC, output_id DESC, is_spent DESC)
 ) WITHOUT ROWID;
 
+CREATE TABLE address_movements (
+  address BLOB NOT NULL,
+  ms_range_id INTEGER NOT NULL,
+  partition_id INTEGER NOT NULL,
+  milestone_index INTEGER NOT NULL,
+  white_flag_index INTEGER NOT NULL,
+  transaction_id BLOB NOT NULL,
+  kind TEXT,
+  amount INTEGER,
+  counterparties BLOB,
+  ms_timestamp INTEGER,
+  PRIMARY KEY (address, ms_range_id, partition_id, milestone_index, white_flag_index, transaction_id)
+) WITHOUT ROWID;
+
 CREATE TABLE unspent_outputs (
   lookup TEXT NOT NULL,
   output_kind TEXT NOT NULL,
