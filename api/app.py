@@ -33,6 +33,7 @@ from api.events.routes import EVENTS_OF_LEDGER
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
+from api.gauges import GAUGES, read_gauges
 from api.health import HEALTH, ROUTES
 from api.http.auth import JWT_SECRET_BYTES_MIN, Credentials
 from api.http.compression import Compression
@@ -45,7 +46,6 @@ from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
 from api.http.router import OperationRouter
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
-from api.lag import GAUGES, read_lags
 from api.mqtt.endpoint import MqttEndpoint
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
@@ -156,7 +156,7 @@ class Permanode(FastAPI):
         )
         self.settings, self.networks = settings, networks
         self.mqtt_defaults = chrysalis, stardust
-        self.metrics = Metrics(GAUGES, partial(read_lags, networks))
+        self.metrics = Metrics(GAUGES, partial(read_gauges, networks))
         self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def openapi(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
+from api.gauges import GAUGES
 from api.http.metrics import Metrics
-from api.lag import GAUGES, read_lags
 from cli import main as cli
 from cli.settings import read
 from db.cassandra.address import parse_address
@@ -248,15 +247,19 @@ def test_prometheus_queries_a_service_where_it_answers() -> None:
     ((target,),) = [each["targets"] for each in job["static_configs"]]
     host, port = target.split(":")
     assert services()[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
-    assert job["metrics_path"] in {route.path for route in Metrics(GAUGES, partial(read_lags, {})).routes()}
+    assert job["metrics_path"] in {route.path for route in Metrics(GAUGES, values_of_gauges).routes()}
     mounted = [volume.split(":")[1] for volume in services()["prometheus"]["volumes"]]
     config = words(services()["prometheus"]["command"])[0].removeprefix("--config.file=")
     assert config in mounted
 
 
+async def values_of_gauges() -> dict[str, dict[str, float]]:
+    return {name: {"permatest-1": 1.0} for name in GAUGES}
+
+
 async def exposed() -> dict[str, set[str]]:
     """Sample names of /metrics after two responses, with their labels."""
-    metrics = Metrics(GAUGES, partial(read_lags, {}))
+    metrics = Metrics(GAUGES, values_of_gauges)
     metrics.observe("getMessage", 200, 0.01)
     metrics.observe("getMessage", 503, 0.01)
     answer = await metrics.routes()[0].endpoint(Request({"type": "http"}))
@@ -274,7 +277,7 @@ def queries() -> Iterator[str]:
 async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
     (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
     there = await exposed() | {"up": {"job"}}
-    functions = {"sum", "rate", "topk", "vector", "histogram_quantile", "by", "or"}
+    functions = {"sum", "max", "rate", "topk", "vector", "histogram_quantile", "by", "or"}
     requested = set()
     for query in queries():
         bare = re.sub(r'"[^"]*"|\[\$__rate_interval\]', "", query)
@@ -287,7 +290,9 @@ async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
         if "up" in names:
             assert f'job="{job["job_name"]}"' in query
         requested |= names
-    assert requested == {f"permanode_request_seconds_{part}" for part in ("count", "sum", "bucket")} | {"up"}
+    histogram = {f"permanode_request_seconds_{part}" for part in ("count", "sum", "bucket")}
+    gauges = {f"permanode_{name}" for name in ("milestones_behind", "unreconciled_milestones")}
+    assert requested == histogram | gauges | {"up"}
 
 
 def test_grafana_finds_its_source_and_its_dashboard() -> None:

@@ -1,4 +1,5 @@
-"""How far a store is behind its network: in /metrics and in the status, for a store that a follower loads.
+"""How far a store is behind its network: in /metrics and in the status, for a store that a follower loads; and whether
+its ledger state adds up, in /metrics.
 
 Expectations follow from the rows written here.
 """
@@ -71,6 +72,19 @@ async def test_metrics_have_the_lag_of_a_store_that_a_follower_loads(store: Writ
     found = await gauges(store)
     assert AGE_S <= found.pop("permanode_lag_seconds") < AGE_S + 10
     assert found == {"permanode_milestones_behind": 2, "permanode_days_due_milestones": 2}
+
+
+@pytest.mark.parametrize(
+    ("wrong_at", "unreconciled"), [(None, 0), (7, 1), (5, 3), (4, 4)], ids=["none", "last", "middle", "first"]
+)
+async def test_metrics_have_the_milestones_whose_sums_are_wrong(
+    store: WritableStore, wrong_at: int | None, unreconciled: int
+) -> None:
+    """A load compared the sums from the genesis, 4, to 7, and noted the first wrong one."""
+    sums = {"supply": 100, "first": 4, "last": 7, "wrong_at": wrong_at, "wrong_sum": wrong_at and 99}
+    with store.batch() as batch:
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("reconciled", json.dumps(sums))])
+    assert await gauges(store) == {"permanode_unreconciled_milestones": unreconciled}
 
 
 async def test_a_node_that_is_behind_the_store_has_no_lag(store: WritableStore) -> None:
