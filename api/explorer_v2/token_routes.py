@@ -5,9 +5,10 @@ complete, streamed page by page; `pageSize` and `cursor` then have no effect.
 """
 
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Annotated
 
-from api.explorer_v2.token_pages import TokenId, amount_of, every_page, listing, seconds, window_of
+from api.explorer_v2.token_pages import ListOfToken, TokenId, amount_of, listing, page_of, pages_of, seconds
 from api.explorer_v2.token_responses import (
     HoldersOfToken,
     OutputOfToken,
@@ -55,24 +56,13 @@ async def outputs_of_token(
     and still have a cursor.
     """
     at = after or After(page_size)
-    page = await outputs_page(network, token_id, spent, at, span, newest=newest)
+    page = await page_of(network, token_id, outputs_query(spent), at, span, newest=newest)
     return await listing(network, token_id, await output_items(network, page), at, page)
 
 
-async def outputs_page(
-    network: NetworkMount, token_id: str, spent: Spent, at: After, span: Given, *, newest: bool
-) -> Page:
-    """Returns a page of the outputs with a token."""
-    return await native_tokens.list_token_outputs(
-        network.store,
-        token_id,
-        spent,
-        as_of=await ledger.get_ledger_index(network.store, network.name),
-        window=await window_of(network, span),
-        newest=newest,
-        page_size=at.page_size,
-        cursor=at.cursor,
-    )
+def outputs_query(spent: Spent) -> ListOfToken:
+    """Returns the query of the outputs with a token."""
+    return partial(native_tokens.list_token_outputs, spent=spent)
 
 
 async def output_items(network: NetworkMount, page: Page) -> list[Json]:
@@ -101,8 +91,7 @@ async def all_outputs(
     network: NetworkMount, token_id: str, spent: Spent, *, newest: bool, span: Given
 ) -> AsyncGenerator[list[Json]]:
     """Yields all outputs with a token."""
-    await native_tokens.check_known(network.store, token_id)
-    async for page in every_page(lambda at: outputs_page(network, token_id, spent, at, span, newest=newest)):
+    async for page in pages_of(network, token_id, outputs_query(spent), span, newest=newest):
         yield await output_items(network, page)
 
 
@@ -153,21 +142,8 @@ async def transfers_of_token(
     contain less than its inputs if it burns or melts tokens, and more if it mints some.
     """
     at = after or After(page_size)
-    page = await transfers_page(network, token_id, at, span, newest=newest)
+    page = await page_of(network, token_id, native_tokens.list_token_updates, at, span, newest=newest)
     return await listing(network, token_id, transfer_items(network, page), at, page)
-
-
-async def transfers_page(network: NetworkMount, token_id: str, at: After, span: Given, *, newest: bool) -> Page:
-    """Returns a page of the outputs with a token that were created or spent."""
-    return await native_tokens.list_token_updates(
-        network.store,
-        token_id,
-        as_of=await ledger.get_ledger_index(network.store, network.name),
-        window=await window_of(network, span),
-        newest=newest,
-        page_size=at.page_size,
-        cursor=at.cursor,
-    )
 
 
 def transfer_items(network: NetworkMount, page: Page) -> list[Json]:
@@ -191,8 +167,7 @@ async def all_transfers(
     network: NetworkMount, token_id: str, *, newest: bool, span: Given
 ) -> AsyncGenerator[list[Json]]:
     """Yields all transfers of a token."""
-    await native_tokens.check_known(network.store, token_id)
-    async for page in every_page(lambda at: transfers_page(network, token_id, at, span, newest=newest)):
+    async for page in pages_of(network, token_id, native_tokens.list_token_updates, span, newest=newest):
         yield transfer_items(network, page)
 
 

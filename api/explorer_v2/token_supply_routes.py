@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 
-from api.explorer_v2.token_pages import TokenId, every_page, listing, seconds, window_of
+from api.explorer_v2.token_pages import TokenId, listing, page_of, pages_of, seconds
 from api.explorer_v2.token_responses import FoundryState, NativeTokenAnswer, SupplyOfToken
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
 from api.fields.span_params import Given, Span
@@ -58,21 +58,8 @@ async def supply_of_token(
     The list is empty if no state of it is known, because it was destroyed before the genesis.
     """
     at = after or After(page_size)
-    page = await supply_page(network, token_id, at, span, newest=newest)
+    page = await page_of(network, token_id, native_tokens.list_foundry_states, at, span, newest=newest)
     return await listing(network, token_id, await supply_items(network, page), at, page)
-
-
-async def supply_page(network: NetworkMount, token_id: str, at: After, span: Given, *, newest: bool) -> Page:
-    """Returns a page of the states of a token's foundry."""
-    return await native_tokens.list_foundry_states(
-        network.store,
-        token_id,
-        as_of=await ledger.get_ledger_index(network.store, network.name),
-        window=await window_of(network, span),
-        newest=newest,
-        page_size=at.page_size,
-        cursor=at.cursor,
-    )
 
 
 async def supply_items(network: NetworkMount, page: Page) -> list[Json]:
@@ -113,8 +100,7 @@ def foundry_item(row: Row, output: Row, foundry: FoundryOutput) -> Json:
 
 async def all_supply(network: NetworkMount, token_id: str, *, newest: bool, span: Given) -> AsyncGenerator[list[Json]]:
     """Yields the supply in every state of a token's foundry."""
-    await native_tokens.check_known(network.store, token_id)
-    async for page in every_page(lambda at: supply_page(network, token_id, at, span, newest=newest)):
+    async for page in pages_of(network, token_id, native_tokens.list_foundry_states, span, newest=newest):
         yield await supply_items(network, page)
 
 

@@ -3,15 +3,15 @@
 Messages and included messages are bytes, all others JSON. Ids have no prefix.
 """
 
-import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
+from functools import partial
 
 import orjson
 
 from api import era_routing as eras
 from api.era_routing import Era
 from api.http.responses import Json
-from api.mqtt.topics import Dialect, Need, Publication, Wanted
+from api.mqtt.topics import Dialect, Need, Publication, Wanted, compiled, need_in, of_created, of_transaction
 from api.network import NetworkMount
 from api.node_v1.routes import included_message_raw, message_metadata_json
 from db.queries import milestones, outputs
@@ -24,23 +24,18 @@ from ledger.chrysalis.values import Indexation, Milestone, Transaction, Treasury
 
 LATEST, CONFIRMED = "milestones/latest", "milestones/confirmed"
 
+INCLUDED_TOPIC = "transactions/{}/included-message"
 HEX_ID = "[0-9a-f]{64}"
-PATTERNS = {
-    need: re.compile(pattern)
-    for need, pattern in {
+PATTERNS = compiled(
+    {
         Need.MILESTONE: f"{LATEST}|{CONFIRMED}|receipts",
         Need.MESSAGES: "messages|messages/referenced",
         Need.TAGGED: "messages/indexation/([0-9a-f]{2}){1,64}",
         Need.METADATA: f"messages/{HEX_ID}/metadata",
         Need.INCLUDED: f"transactions/{HEX_ID}/included-message",
         Need.OUTPUTS: (f"outputs/[0-9a-f]{{68}}|addresses/([a-z]{{1,20}}1[0-9a-z]{{6,80}}|ed25519/{HEX_ID})/outputs"),
-    }.items()
-}
-
-
-def need_of(topic: str) -> Need | None:
-    """Returns what a topic needs, None if there is no such topic."""
-    return next((need for need, pattern in PATTERNS.items() if pattern.fullmatch(topic)), None)
+    }
+)
 
 
 async def of_milestone(network: NetworkMount, row: Row, wanted: Wanted) -> AsyncIterator[Publication]:
@@ -57,7 +52,7 @@ async def of_milestone(network: NetworkMount, row: Row, wanted: Wanted) -> Async
             yield "receipts", orjson.dumps(payload_json(value.receipt))
         source = bytes.fromhex(row["milestone_id"])
         created = [ids.output_id(source, number).hex() for number in range(len(value.receipt.funds))]
-        async for each in of_created(network, created, row["milestone_index"], wanted):
+        async for each in of_created(network, created, row["milestone_index"], wanted, of_output):
             yield each
 
 
@@ -75,33 +70,12 @@ async def of_message(network: NetworkMount, row: Row, wanted: Wanted) -> AsyncIt
             yield topic, metadata
     if not isinstance(payload, Transaction) or row["inclusion_state"] != INCLUDED:
         return
-    transaction_id = ids.transaction_id(codec.payload_bytes(data))
-    if (topic := f"transactions/{transaction_id.hex()}/included-message") in wanted:
-        yield topic, data
-    if wanted.needs(Need.OUTPUTS):
-        index = row["milestone_index"]
-        spent = [ids.output_id(each.transaction_id, each.index).hex() for each in payload.essence.inputs]
-        for output in await outputs.find_outputs(network.store, spent, index):
-            if output is not None:
-                for each in of_changed(network, output, index, wanted):
-                    yield each
-        created = [ids.output_id(transaction_id, number).hex() for number in range(len(payload.essence.outputs))]
-        async for each in of_created(network, created, index, wanted):
-            yield each
+    async for each in of_transaction(network, row, codec, payload, INCLUDED_TOPIC, wanted, of_output):
+        yield each
 
 
-async def of_created(
-    network: NetworkMount, output_ids: Iterable[str], index: int, wanted: Wanted
-) -> AsyncIterator[Publication]:
-    """Yields the publications of outputs as they were when a milestone created them."""
-    for row in await outputs.find_outputs(network.store, list(output_ids), index):
-        if row is not None:
-            for each in of_changed(network, row | dict.fromkeys(outputs.SPENT), index, wanted):
-                yield each
-
-
-def of_changed(network: NetworkMount, row: Row, index: int, wanted: Wanted) -> list[Publication]:
-    """Returns the publications of a row of `outputs` as of the milestone `index`, which created or spent it."""
+async def of_output(network: NetworkMount, row: Row, index: int, wanted: Wanted) -> AsyncIterator[Publication]:
+    """Yields the publications of a row of `outputs` as of the milestone `index`, which created or spent it."""
     value = codec.decode_output(row["data"])
     assert not isinstance(value, TreasuryOutput), "the treasury has no output id"
     address = value.address
@@ -112,12 +86,13 @@ def of_changed(network: NetworkMount, row: Row, index: int, wanted: Wanted) -> l
     )
     found = [each for each in topics if each in wanted]
     payload = orjson.dumps(output_payload(row, index)) if found else b""
-    return [(topic, payload) for topic in found]
+    for topic in found:
+        yield topic, payload
 
 
 async def current(network: NetworkMount, topic: str, newest: int) -> AsyncIterator[Publication]:
     """Yields what a client gets when it subscribes. Raises NotFound or OtherEra if there is nothing."""
-    need = need_of(topic)
+    need = need_in(PATTERNS, topic)
     key = topic.split("/")[1] if "/" in topic else ""
     if topic in (LATEST, CONFIRMED):
         row = await milestones.get_milestone(network.store, newest)
@@ -159,7 +134,7 @@ def output_payload(row: Row, index: int) -> Json:
 
 CHRYSALIS = Dialect(
     era=Era.CHRYSALIS,
-    need_of=need_of,
+    need_of=partial(need_in, PATTERNS),
     metadata_topic=metadata_topic,
     tagged_kinds=frozenset({Indexation.KIND}),
     of_milestone=of_milestone,

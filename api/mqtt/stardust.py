@@ -4,8 +4,8 @@
 publishes each output once under this name. Blocks, milestones and included blocks are bytes, all others JSON.
 """
 
-import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 
 import orjson
 
@@ -13,9 +13,9 @@ from api import era_routing as eras
 from api.core_v2.routes import block_metadata_json, included_block_raw, output_bytes, output_metadata_json, output_row
 from api.era_routing import Era
 from api.http.responses import Json
-from api.mqtt.topics import Dialect, Need, Publication, Wanted
+from api.mqtt.topics import Dialect, Need, Publication, Wanted, compiled, need_in, of_created, of_transaction
 from api.network import NetworkMount
-from db.queries import milestones, outputs
+from db.queries import milestones
 from db.queries.transactions import INCLUDED
 from db.store import Row
 from ledger import ids
@@ -50,10 +50,10 @@ CONDITIONS: Mapping[type, str] = {
 }
 CHAINS: Mapping[type, str] = {NftOutput: "nft", AliasOutput: "alias", FoundryOutput: "foundry"}
 
+INCLUDED_TOPIC = "transactions/0x{}/included-block"
 HEX_ID = "0x[0-9a-f]{64}"
-PATTERNS = {
-    need: re.compile(pattern)
-    for need, pattern in {
+PATTERNS = compiled(
+    {
         Need.MILESTONE: f"{LATEST}|{CONFIRMED}|milestones|receipts",
         Need.MESSAGES: "blocks|block-metadata/referenced",
         Need.TAGGED: "blocks/transaction|blocks/(transaction/)?tagged-data(/0x([0-9a-f]{2}){1,64})?",
@@ -63,13 +63,8 @@ PATTERNS = {
             f"outputs/(0x[0-9a-f]{{68}}|(nft|alias)/{HEX_ID}|foundry/0x[0-9a-f]{{76}}"
             rf"|unlock/(\+|{'|'.join(CONDITIONS.values())})/[a-z]{{1,20}}1[0-9a-z]{{6,80}}(/spent)?)"
         ),
-    }.items()
-}
-
-
-def need_of(topic: str) -> Need | None:
-    """Returns what a topic needs, None if there is no such topic."""
-    return next((need for need, pattern in PATTERNS.items() if pattern.fullmatch(topic)), None)
+    }
+)
 
 
 async def of_milestone(network: NetworkMount, row: Row, wanted: Wanted) -> AsyncIterator[Publication]:
@@ -90,7 +85,7 @@ async def of_milestone(network: NetworkMount, row: Row, wanted: Wanted) -> Async
             created = [
                 ids.output_id(bytes.fromhex(row["milestone_id"]), number).hex() for number in range(len(receipt.funds))
             ]
-            async for each in of_created(network, created, row["milestone_index"], wanted):
+            async for each in of_created(network, created, row["milestone_index"], wanted, of_output):
                 yield each
 
 
@@ -107,19 +102,8 @@ async def of_message(network: NetworkMount, row: Row, wanted: Wanted) -> AsyncIt
             yield topic, metadata
     if not isinstance(payload, Transaction) or row["inclusion_state"] != INCLUDED:
         return
-    transaction_id = ids.transaction_id(codec.payload_bytes(data))
-    if (topic := f"transactions/0x{transaction_id.hex()}/included-block") in wanted:
-        yield topic, data
-    if wanted.needs(Need.OUTPUTS):
-        index = row["milestone_index"]
-        spent = [ids.output_id(each.transaction_id, each.index).hex() for each in payload.essence.inputs]
-        for output in await outputs.find_outputs(network.store, spent, index):
-            if output is not None:
-                async for each in of_output(network, output, index, wanted):
-                    yield each
-        created = [ids.output_id(transaction_id, number).hex() for number in range(len(payload.essence.outputs))]
-        async for each in of_created(network, created, index, wanted):
-            yield each
+    async for each in of_transaction(network, row, codec, payload, INCLUDED_TOPIC, wanted, of_output):
+        yield each
 
 
 def block_topics(payload: object) -> Iterator[str]:
@@ -132,16 +116,6 @@ def block_topics(payload: object) -> Iterator[str]:
     if isinstance(tagged, TaggedData):
         yield f"{prefix}/tagged-data"
         yield f"{prefix}/tagged-data/0x{tagged.tag.hex()}"
-
-
-async def of_created(
-    network: NetworkMount, output_ids: Iterable[str], index: int, wanted: Wanted
-) -> AsyncIterator[Publication]:
-    """Yields the publications of outputs as they were when a milestone created them."""
-    for row in await outputs.find_outputs(network.store, list(output_ids), index):
-        if row is not None:
-            async for each in of_output(network, row | dict.fromkeys(outputs.SPENT), index, wanted):
-                yield each
 
 
 async def of_output(network: NetworkMount, row: Row, index: int, wanted: Wanted) -> AsyncIterator[Publication]:
@@ -178,9 +152,9 @@ async def current(network: NetworkMount, topic: str, newest: int) -> AsyncIterat
         row = await milestones.get_milestone(network.store, newest)
         eras.expect(Era.STARDUST, eras.of_milestone(row), f"milestone {newest}")
         yield topic, orjson.dumps(milestone_info(row))
-    elif need_of(topic) is Need.METADATA:
+    elif need_in(PATTERNS, topic) is Need.METADATA:
         yield topic, orjson.dumps(await block_metadata(network, await eras.get_message(network, key, Era.STARDUST)))
-    elif need_of(topic) is Need.INCLUDED:
+    elif need_in(PATTERNS, topic) is Need.INCLUDED:
         yield topic, await included_block_raw(network, key.partition("/")[0])
     elif topic.startswith("outputs/0x"):
         row = await output_row(network, key, newest)
@@ -215,7 +189,7 @@ async def output_with_metadata(network: NetworkMount, row: Row, value: Output, i
 
 STARDUST = Dialect(
     era=Era.STARDUST,
-    need_of=need_of,
+    need_of=partial(need_in, PATTERNS),
     metadata_topic=metadata_topic,
     tagged_kinds=frozenset({TaggedData.KIND, Transaction.KIND}),
     of_milestone=of_milestone,

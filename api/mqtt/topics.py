@@ -1,15 +1,18 @@
 """What topics of both eras have in common: which rows of a milestone a topic needs, and who subscribed to it."""
 
+import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from api.era_routing import Era
 from api.network import NetworkMount
+from db.queries import outputs
 from db.queries.transactions import INCLUDED
 from db.store import Row
+from ledger import ids
 
 Publication: TypeAlias = tuple[str, bytes]
 """A topic and a payload."""
@@ -60,6 +63,13 @@ class Wanted:
         return any(self._needs[need] for need in needs)
 
 
+Patterns: TypeAlias = Mapping[Need, re.Pattern[str]]
+"""Need → expression of its topics."""
+
+OfOutput: TypeAlias = Callable[[NetworkMount, Row, int, Wanted], AsyncIterator[Publication]]
+"""Yields the publications of a row of `outputs` as of a milestone, which created or spent it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The topics of an era.
@@ -93,5 +103,50 @@ class Dialect:
         )
 
 
-Patterns: TypeAlias = Mapping[Need, str]
-"""Need → regular expression of its topics."""
+def compiled(patterns: Mapping[Need, str]) -> Patterns:
+    """Compiles the expressions of an era's topics."""
+    return {need: re.compile(pattern) for need, pattern in patterns.items()}
+
+
+def need_in(patterns: Patterns, topic: str) -> Need | None:
+    """Returns what a topic needs, None if there is no such topic."""
+    return next((need for need, pattern in patterns.items() if pattern.fullmatch(topic)), None)
+
+
+async def of_transaction(
+    network: NetworkMount, row: Row, codec: Any, payload: Any, topic: str, wanted: Wanted, of_output: OfOutput
+) -> AsyncIterator[Publication]:
+    """Yields the publications of an included transaction: its message, and the outputs that it changed.
+
+    Args:
+        network: the network.
+        row: the row of `messages` that contains the transaction.
+        codec: the codec of its era.
+        payload: the transaction.
+        topic: the topic of an included message, with {} for the id of the transaction in hex.
+        wanted: the topics that have subscribers.
+        of_output: the publications of an output.
+    """
+    transaction_id = ids.transaction_id(codec.payload_bytes(row["message"]))
+    if (included := topic.format(transaction_id.hex())) in wanted:
+        yield included, row["message"]
+    if wanted.needs(Need.OUTPUTS):
+        index = row["milestone_index"]
+        spent = [ids.output_id(each.transaction_id, each.index).hex() for each in payload.essence.inputs]
+        for output in await outputs.find_outputs(network.store, spent, index):
+            if output is not None:
+                async for each in of_output(network, output, index, wanted):
+                    yield each
+        created = [ids.output_id(transaction_id, number).hex() for number in range(len(payload.essence.outputs))]
+        async for each in of_created(network, created, index, wanted, of_output):
+            yield each
+
+
+async def of_created(
+    network: NetworkMount, output_ids: Sequence[str], index: int, wanted: Wanted, of_output: OfOutput
+) -> AsyncIterator[Publication]:
+    """Yields the publications of outputs as they were when a milestone created them."""
+    for row in await outputs.find_outputs(network.store, output_ids, index):
+        if row is not None:
+            async for each in of_output(network, row | dict.fromkeys(outputs.SPENT), index, wanted):
+                yield each
