@@ -73,7 +73,7 @@ IncludeSpentInHistory = Annotated[bool, replace(INCLUDE_SPENT, elsewhere={CHRONI
 """For the route that Chronicle has: it returns spent outputs like any others. Only nodes have the bech32 route."""
 
 Included = Annotated[
-    bool, flag("included", "Only outputs of included transactions; false: also of conflicting ones", "true")
+    bool, flag("included", "Only outputs of included transactions; false: also of conflicting and pending ones", "true")
 ]
 LedgerNone = Annotated[
     bool, flag("ledger_none", "Also transactions without inclusion state; an archive has none of them", "true")

@@ -59,6 +59,8 @@ class Listing:
     sources: Sequence[Source]
     query: object
     pending: Source | None = None
+    keep_pending: Keep | None = None
+    """Like `keep`, for pending rows; it may add columns to them."""
     sieve: Sieve | None = None
     keep: Keep | None = None
     window: Window | None = None
@@ -83,7 +85,9 @@ async def list_lookup(
     page_size: int,
     cursor: str | None,
     with_pending: bool = False,
+    pending: Source | None = None,
     keep: Keep | None = None,
+    keep_pending: Keep | None = None,
     query: str = "",
     window: Window | None = None,
     as_of: int | None = None,
@@ -94,16 +98,19 @@ async def list_lookup(
     """A page of the rows under one key of a lookup, or under several keys merged.
 
     `query` identifies the filter `keep`; `columns` are needed beside the clustering columns. A `window` restricts
-    the listing to a time span, `as_of` to a ledger index; `is_fixed` as in `Listing`. `with_pending` requires a single
-    key, and pending rows are in no window. `start` is where the first page begins, by default at the start of the
-    listing; not allowed with pending rows.
+    the listing to a time span, `as_of` to a ledger index; `is_fixed` as in `Listing`. `with_pending` lists the pending
+    rows of a single key, `pending` those of a source; they are in no window. `start` is where the first page begins, by
+    default at the start of the listing; not allowed with pending rows.
     """
     texts = [lookup_key_text(key) for key in keys]
+    if with_pending:
+        pending = pending_source(lookup.table.name, *texts)
     listing = Listing(
         lookup.table,
         [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {query}",
-        pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
+        pending if window is None else None,
+        keep_pending=keep_pending,
         keep=keep,
         window=window,
         as_of=as_of,
@@ -258,10 +265,11 @@ class _Reader:
         if self.pending:
             # Keep rows that `messages` does not contain, or only in a milestone that is not final in this listing.
             if self._final_to is None:
-                self._final_to = await self._newest_milestone()
+                self._final_to = await self._newest_milestone() if self.as_of is None else self.as_of
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
             kept = [message is None or message["milestone_index"] > self._final_to for message in found]
-            return list(compress(rows, kept))
+            rows = list(compress(rows, kept))
+            return await self._listing.keep_pending(rows, self.as_of) if self._listing.keep_pending else rows
         if self._listing.sieve:
             rows = [row for row in rows if type(row) is not Passed]
         if self._listing.window:

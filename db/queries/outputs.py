@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from db import schema
 from db.listing.page import Page, list_lookup
+from db.queries import pending
 from db.queries.lookups import By, is_spent, roles_under
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
@@ -80,8 +81,10 @@ async def list_outputs_by_address(
     """A page of the outputs of these kinds that an address owns or owned, each once: output_id, milestone_index,
     output_type, `included`. The owner of an output with an expiration is the one that it names.
 
-    With `included` False the page also contains outputs that no included transaction created, one attachment each. With
-    a filter a page may be short or empty and still have a cursor, because work is bounded.
+    With `included` False the page also contains outputs that no included transaction created, one attachment each:
+    those of conflicting transactions, and, if no ledger index is requested (`is_fixed`), those of pending ones, whose
+    rows have no milestone_index. With a filter a page may be short or empty and still have a cursor, because work is
+    bounded.
 
     `is_fixed` as in `db.listing.page.Listing`.
 
@@ -113,19 +116,22 @@ async def list_outputs_by_address(
             if await _is_shown(store, row, output, at, include_spent=include_spent)
         ]
 
+    async def keep_pending(rows: list[Row], at: int | None) -> list[Row]:
+        found = await pending.with_outputs(store, rows, at)
+        return [row for row in found if output_type in (None, pending.output_type_of(row))]
+
+    owners = [(address, role.output_kind, role.variant) for role, _ in roles_under(_owned_by(address), kinds)]
     filtered = output_type is not None or not include_spent or not included
     return await list_lookup(
         store,
         ADDRESSES,
-        [
-            (address, role.output_kind, role.variant, of)
-            for role, _ in roles_under(_owned_by(address), kinds)
-            for of in ((True,) if included else (True, False))
-        ],
+        [(*owner, of) for owner in owners for of in ((True,) if included else (True, False))],
         newest=newest,
         page_size=page_size,
         cursor=cursor,
+        pending=None if included or is_fixed else pending.outputs_source([(*owner, False) for owner in owners]),
         keep=keep if filtered else None,
+        keep_pending=keep_pending,
         query=f"type {output_type} spent {include_spent}",
         window=window,
         as_of=as_of,

@@ -4,18 +4,27 @@ Every attachment of a transaction is one row, and each of its outputs. Rows expi
 A row whose message is in `messages` does not count any more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from db import schema
 from db.listing.page import Listing, Page, list_page
-from db.listing.streams import Source, pending_source
+from db.listing.streams import Source, merged, pending_source
 from db.partitions import lookup_key_text
 from db.queries.lookups import By, QueryText, roles_under
+from db.queries.transactions import is_referenced
 from db.roles import KINDS, listing_key
-from db.store import Row, Store
+from db.store import Key, Row, Store
+from ledger.chrysalis import codec as chrysalis
+from ledger.stardust import codec as stardust
 
 OUTPUT_ID = slice(0, 68)
 """The output id in `pending.row_id`, before the message id, in hex."""
+
+TRANSACTION_ID_DIGITS = 64
+
+CODECS: Mapping[int, Any] = {1: chrysalis, 2: stardust}
+"""pending_messages.version → codec of the bytes."""
 
 
 async def list_pending_outputs(
@@ -39,6 +48,49 @@ async def list_pending_outputs(
         store, sources, QueryText("pending", role_keys, ()), newest=newest, page_size=page_size, cursor=cursor
     )
     return Page([row | {"output_id": row["row_id"][OUTPUT_ID]} for row in page.rows], page.cursor)
+
+
+def outputs_source(keys: Sequence[Key]) -> Source:
+    """Rows of `pending` about the outputs under these keys of outputs_by_address, merged."""
+    table = schema.outputs_by_address.name
+    return merged([pending_source(table, lookup_key_text(key)) for key in keys], schema.pending)
+
+
+async def with_outputs(store: Store, rows: Sequence[Row], as_of: int | None) -> list[Row]:
+    """The rows of `pending` whose output only pending messages create, each output once, with `output_id`, and
+    `version` and `message` of `pending_messages`.
+
+    Of several attachments of a transaction, the last one counts. `as_of`: later milestones do not count.
+    """
+    transactions = dict.fromkeys(row["row_id"][:TRANSACTION_ID_DIGITS] for row in rows)
+    last = {
+        each: await _last_attachment(store, each)
+        for each in transactions
+        if not await is_referenced(store, each, as_of)
+    }
+    shown = [row for row in rows if last.get(row["row_id"][:TRANSACTION_ID_DIGITS]) == row["message_id"]]
+    waiting = await store.get_many(schema.pending_messages, [(row["message_id"],) for row in shown])
+    return [
+        row | {"output_id": row["row_id"][OUTPUT_ID], "version": message["version"], "message": message["message"]}
+        for row, message in zip(shown, waiting, strict=True)
+        if message is not None
+    ]
+
+
+def output_type_of(row: Row) -> int:
+    """The protocol's type number of the output in a row of `with_outputs`."""
+    codec = CODECS[row["version"]]
+    payload: Any = codec.decode_payload(codec.payload_bytes(row["message"]))
+    index = int.from_bytes(bytes.fromhex(row["output_id"][TRANSACTION_ID_DIGITS:]), "little")
+    kind: int = payload.essence.outputs[index].KIND
+    return kind
+
+
+async def _last_attachment(store: Store, transaction_id: str) -> str | None:
+    """The pending message with the greatest position that attaches a transaction."""
+    stream = pending_source(schema.transactions.name, transaction_id)(store, None, True)  # noqa: FBT003
+    rows = await stream.next(1)
+    return rows[0]["message_id"] if rows else None
 
 
 async def list_pending_attachments(

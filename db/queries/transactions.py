@@ -22,6 +22,10 @@ CONFLICTING = 2
 """transactions_by_state.inclusion_state of attachments that took no effect."""
 
 
+ATTACHMENTS_MAX = 100
+"""The most attachments of a transaction that a query reads. Included ones come first."""
+
+
 async def get_included_message_id(store: Store, transaction_id: str) -> str:
     """The message whose attachment of the transaction is included. Raises NotFound without one."""
     row = await _last_attachment(store, transaction_id, INCLUDED)
@@ -35,6 +39,12 @@ async def find_conflicting_message_id(store: Store, transaction_id: str) -> str 
     """Among messages whose attachment of the transaction took no effect, the one with the greatest id."""
     row = await _last_attachment(store, transaction_id, CONFLICTING)
     return row["message_id"] if row else None
+
+
+async def is_referenced(store: Store, transaction_id: str, as_of: int | None) -> bool:
+    """Whether a milestone up to a ledger index references one of the first ATTACHMENTS_MAX attachments."""
+    rows = await store.slice(schema.transactions_by_state, (transaction_id,), limit=ATTACHMENTS_MAX)
+    return any(as_of is None or row["milestone_index"] <= as_of for row in rows)
 
 
 async def list_history(

@@ -20,6 +20,9 @@ from tests.reference_rows import Rows
 LOADED, UP_TO = 10, 40
 """Milestones that are loaded; the messages of the others up to there are pending."""
 
+PENDING = 2**31
+"""The milestone of a pending message, in sort keys."""
+
 EVERY_STORE = [
     pytest.param(("sqlite", "default"), id="sqlite"),
     pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
@@ -197,3 +200,98 @@ async def test_what_a_milestone_references_since_is_not_pending(
         expected = [item for item in rest.of_address(address, None) if item["blockId"] in still]
         assert await walk(app_of(store, waiting), path, pageSize=5) == expected
     store.close()
+
+
+class Owned:
+    """The outputs of v1's listings with `included=false`: of included, conflicting and pending transactions."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        facts = [waiting.of.milestone_fact(line) for line in waiting.lines[:LOADED]]
+        loaded = [
+            (milestone.index, message)
+            for milestone in facts
+            for message in milestone.messages
+            if message.transaction is not None
+        ]
+        self.spent = {spend.output_id for _, each in loaded if each.state == 1 for spend in each.transaction.spends}
+        chosen: dict[str, Any] = {}
+        for index, message in loaded:
+            place = message.state == 1, message.message_id
+            if place >= chosen.get(message.transaction.transaction_id, ((False, ""),))[0]:
+                chosen[message.transaction.transaction_id] = place, index, message
+        self.final: dict[str, list[tuple[int, str, Json]]] = defaultdict(list)
+        self.types: dict[str, int] = {}
+        for (is_included, _), index, message in chosen.values():
+            state = "included" if is_included else "conflicting"
+            self._add(message, lambda name, index=index, state=state: (index, name, record(name, state, index)))
+        for milestone in facts:
+            for at, fund in enumerate(milestone.receipt.funds if milestone.receipt else ()):
+                name = f"{milestone.milestone_id}{at.to_bytes(2, 'little').hex()}"
+                self.types[name] = fund.output_type
+                self.final[fund.owner].append((milestone.index, name, record(name, "included", milestone.index)))
+        last: dict[str, Any] = {}
+        for entry in waiting.entries:
+            message = waiting.of.message_fact(entry)
+            if message.transaction is not None and message.transaction.transaction_id not in chosen:
+                before = last.setdefault(message.transaction.transaction_id, message)
+                last[message.transaction.transaction_id] = max(before, message, key=lambda each: each.message_id)
+        self.reattached = len(waiting.attachments) - len(last)
+        for message in last.values():
+            self._add(message, lambda name: (PENDING, name, record(name, None, None)))
+
+    def _add(self, message: Any, row_of: Any) -> None:
+        for at, output in enumerate(message.transaction.outputs):
+            name = f"{message.transaction.transaction_id}{at.to_bytes(2, 'little').hex()}"
+            self.types[name] = output.output_type
+            for owner in {output.roles.get("address"), output.roles.get("state_controller")} - {None}:
+                self.final[owner].append(row_of(name))
+
+    def of_address(self, address: str, output_type: int | None, *, include_spent: bool) -> list[Json]:
+        """Records of outputs, newest first: pending ones by id, then others by milestone and id."""
+        return [
+            shown
+            for _, name, shown in sorted(self.final[address], key=lambda each: each[:2], reverse=True)
+            if output_type in (None, self.types[name])
+            and (include_spent or name not in self.spent or shown["inclusionState"] != "included")
+        ]
+
+
+def record(name: str, state: str | None, milestone: int | None) -> Json:
+    return {"id": name, "inclusionState": state, "milestoneIndex": milestone}
+
+
+async def v1(app: Any, path: str, page_size: int, **query: Any) -> list[Any]:
+    """All items of a listing of v1, page by page."""
+    found: list[Any] = []
+    while True:
+        status, body = await ask(app, path, query | {"page_size": page_size})
+        assert status == 200, body
+        found += body["data"]["outputIds"]
+        assert body["data"]["ledgerIndex"] == LOADED
+        if body["data"]["state"] is None:
+            return found
+        query["state"] = body["data"]["state"]
+
+
+async def test_pending_outputs_of_every_address_in_v1(pending_app: Any, waiting: Waiting, some: Some[Any]) -> None:
+    owned = Owned(waiting)
+    seen: set[Any] = set()
+    for address in some(sorted(owned.final)):
+        path = f"/api/testing/addresses/{format_address(waiting.hrp, bytes.fromhex(address))}/outputs"
+        for output_type in (None, *sorted({*owned.types.values()})):
+            for spent in ("true", "false"):
+                query: Json = {"included": "false", "include-spent": spent, "expanded": "true"}
+                query |= {} if output_type is None else {"type": output_type}
+                expected = owned.of_address(address, output_type, include_spent=spent == "true")
+                seen |= {each["inclusionState"] for each in expected}
+                assert await v1(pending_app, path, 3, **query) == expected
+                assert await v1(pending_app, path, 1000, sort="oldest", **query) == expected[::-1]
+        ids = [each["id"] for each in owned.of_address(address, None, include_spent=True)]
+        query = {"included": "false", "include-spent": "true"}
+        assert await v1(pending_app, path, 1000, **query) == ids
+        final = [each for each in owned.of_address(address, None, include_spent=True) if each["milestoneIndex"]]
+        assert await v1(pending_app, path, 1000, **query, start=1) == [each["id"] for each in final]
+        included = [each["id"] for each in final if each["inclusionState"] == "included"]
+        assert await v1(pending_app, path, 1000, **query | {"included": "true"}) == included
+    assert seen >= {"included", None}
+    assert owned.reattached or not waiting.is_stardust
