@@ -51,6 +51,7 @@ from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
 from api.participation_v1 import PARTICIPATION_V1
 from api.poi_v1.routes import POI_V1
+from api.search import SEARCH, SEARCH_IN_NETWORK
 from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
@@ -61,7 +62,7 @@ from db.schema.protocols import IOTA, WORMHOLE
 FAMILIES = frozenset(
     {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins", "mqtt"}
 )
-PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
+PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "search", "service", "sync"})
 RESERVED = FAMILIES | PAGES
 """Path segments after /api that this server uses or reserves. No network can have such a name."""
 
@@ -228,6 +229,9 @@ def routes(
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: find_network(networks, path["network"], IOTA)}, up_since_ns)
 
+    def searched(path: Mapping[str, str]) -> Mapping[str, NetworkMount]:
+        return {path["network"]: find_network(networks, path["network"])}
+
     first, newer = one(first_of(networks, IOTA, default), IOTA), one(stardust, IOTA)
     signed = one(wormhole, WORMHOLE)
 
@@ -287,6 +291,8 @@ def routes(
     of_all = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
+        (SEARCH, Mount("/api", lambda _: networks)),
+        (SEARCH_IN_NETWORK, replace(below("", CHRYSALIS_EXAMPLE), context=searched)),
         *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
     )

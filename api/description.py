@@ -47,6 +47,7 @@ server's address without a path; `network` is the first argument.
 
 TAGS = {
     "server": "Health of the server and the list of its networks.",
+    "search": "What a text names: ids, addresses, tags, milestones, dates, in one network or in all.",
     "node REST v1": "The REST API of Chrysalis nodes (HORNET 1.x): messages, outputs, addresses, milestones.",
     "core API v2": "The REST API of Stardust nodes (TIP-25): blocks, outputs, milestones, treasury, receipts.",
     "explorer v2": "The explorer API of inx-chronicle: blocks by tag, ledger updates, balances, richest addresses.",

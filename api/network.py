@@ -63,15 +63,15 @@ class NetworkMount:
         return format_address(self.bech32_hrp, bytes.fromhex(address))
 
 
-def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str) -> NetworkMount:
-    """Returns the network of that name.
+def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str | None = None) -> NetworkMount:
+    """Returns the network of that name. `protocol`: that of the family. Default: any.
 
     Raises NoSuchNetwork for an unknown name, OtherProtocol for a network of another protocol than the family.
     """
     mount = networks.get(name)
     if mount is None:
         raise NoSuchNetwork(name)
-    if mount.protocol != protocol:
+    if protocol is not None and mount.protocol != protocol:
         raise OtherProtocol(name, mount.protocol)
     return mount
 

@@ -14,6 +14,7 @@ from tests.reference_rows import (
     STARDUST_LOOKUPS,
     Lookup,
     Rows,
+    id_row,
     output_rows,
     partition_rows,
     proof_row,
@@ -134,6 +135,7 @@ def ledger_rows(
     early: Rows = defaultdict(list)
     for output_id, output in genesis.outputs.items():
         output_rows(early, output, output_id, "00" * 32, start, None, None, included=True)
+        id_row(early, output_id)
         replay.create(output_id, output)
         # These are in the first partition, like other rows of genesis.
         first = unspent_rows(output_id, output, start, output_id[:2])

@@ -28,6 +28,13 @@ def u16(value: int) -> bytes:
     return value.to_bytes(2, "little")
 
 
+def id_row(rows: Rows, id_: str) -> None:
+    """The row of an id in the table for search, once."""
+    row = {"prefix": id_[:4], "id": id_}
+    if row not in rows["ids_by_prefix"]:
+        rows["ids_by_prefix"].append(row)
+
+
 def message_rows(rows: Rows, milestone: Milestone, message: Message, position: int) -> None:
     """Rows of one referenced message."""
     at = {"milestone_index": milestone.index, "message_id": message.message_id}
@@ -44,6 +51,7 @@ def message_rows(rows: Rows, milestone: Milestone, message: Message, position: i
     rows["messages_by_milestone"].append(
         at | {"white_flag_index": position, "payload_kind": message.payload_kind, "inclusion_state": message.state}
     )
+    id_row(rows, message.message_id)
     rows["parents"] += [seen | {"parent_id": parent} for parent in message.parents]
     rows["tags"] += [seen | {"tag": tag} for tag in message.tags]
     if message.transaction is not None:
@@ -56,6 +64,7 @@ def transaction_rows(rows: Rows, transaction: Transaction, seen: dict[str, Any],
     index, state = seen["milestone_index"], seen["inclusion_state"]
     at = {"message_id": message_id, "milestone_index": index, "inclusion_state": state}
     rows["transactions_by_state"].append(at | {"transaction_id": transaction_id})
+    id_row(rows, transaction_id)
     for idx, spend in enumerate(transaction.spends):
         own = bytes.fromhex(transaction_id) + u16(idx) + spend.unlock
         spent_id, spent_idx = spend.output_id[:64], int.from_bytes(bytes.fromhex(spend.output_id[64:]), "little")
@@ -160,6 +169,7 @@ def output_rows(
         if variant == "chain":
             if included:
                 at = {"chain_id": key, "white_flag_index": position or 0}
+                id_row(rows, key)
                 rows[STATES[output.kind]].append(row | at)
         elif variant == "tag":
             rows["outputs_by_tag"].append(row | made)
@@ -204,6 +214,7 @@ def milestone_rows(rows: Rows, milestone: Milestone, network: str) -> None:
                 "params": params,
             }
         )
+    id_row(rows, milestone_id)
     rows["milestone_ids"].append({"milestone_id": milestone_id, "milestone_index": index})
     rows["sync"].append(
         {

@@ -1,5 +1,5 @@
-"""Tables of messages (by id, milestone, parent, tag and transaction), of milestones, and of pending messages, which no
-milestone references yet.
+"""Tables of messages (by id, milestone, parent, tag and transaction), of milestones, of ids by their first digits, and
+of pending messages, which no milestone references yet.
 """
 
 from db.model import Order, Table, Type, columns
@@ -21,6 +21,9 @@ PENDING_TTL_S = 86_400
 
 PENDING_BUCKET = 10
 """Milestones per partition of the pending lookup."""
+
+PREFIX_BYTES = 2
+"""Bytes of an id that a partition of ids_by_prefix shares: a billion ids have partitions of 15,000."""
 
 messages = Table(
     "messages",
@@ -172,6 +175,19 @@ milestone_ids = Table(
     "Milestone index by milestone id",
     columns(("milestone_id", Type.HEX, "the id"), ("milestone_index", Type.INT, "its milestone")),
     partition=("milestone_id",),
+)
+
+ids_by_prefix = Table(
+    "ids_by_prefix",
+    "Ids by their first digits, for search; other tables say what an id is",
+    columns(
+        ("prefix", Type.HEX, "the first two bytes of the id"),
+        ("id", Type.HEX, "id of a message, transaction, milestone, alias, NFT or foundry, or of a genesis output"),
+    ),
+    partition=("prefix",),
+    clustering=("id",),
+    order=Order.ASC,
+    layout=14,
 )
 
 pending_messages = Table(

@@ -41,6 +41,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 9: "logged",
                 12: "native_tokens",
                 13: "movements",
+                14: "search",
             }.items()
         )
     ),

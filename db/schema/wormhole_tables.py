@@ -129,12 +129,12 @@ vaa_lookups = Table(
     "vaa_lookups",
     "Messages by lookup key, newest first",
     columns(
-        ("kind", Type.TEXT, "recent, chain, emitter, transaction, sender, recipient, token or value"),
+        ("kind", Type.TEXT, "recent, chain, emitter, transaction, id, sender, recipient, token or value"),
         (
             "key",
             Type.TEXT,
-            "'' for kind recent, else the chain, chain/address, transaction id, address or token_key; for value a hash "
-            "of column and value",
+            "'' for kind recent, else the chain, chain/address, transaction id, address or token_key; for id the first "
+            "8 characters of a digest or transaction id; for value a hash of column and value",
         ),
         DAY_RANGE,
         ("partition_id", Type.INT, "first day of the partition; 0 for the first of a range"),

@@ -38,6 +38,7 @@ def derive(batch: pa.RecordBatch | pa.Table) -> Iterator[Derived]:
     of = Messages(batch)
     yield from _plain(of)
     yield from _transactions(of)
+    yield from _ids(of)
     yield from output_rows(of, of.outputs)
     if of.receipt.null_count < len(of.receipt):
         yield from output_rows(of, of.funds)
@@ -133,6 +134,23 @@ def _transactions(of: Messages) -> Iterator[Derived]:
             "data": words(of.outputs.field("data")),
         },
     )
+
+
+def _ids(of: Messages) -> Iterator[Derived]:
+    """The ids of messages, transactions, milestones and chain objects. Each state of an object has its id."""
+    transaction_id, milestone_id = of.transaction_field("transaction_id"), child(of.milestone, "milestone_id")
+    is_own = numbers(child(of.milestone, "milestone_index")) == of.milestone_index
+    parts = [(positions(valid(ids)), ids) for ids in (of.message_id, transaction_id)]
+    parts.append((positions(valid(milestone_id) & is_own), milestone_id))
+    found = [(rows, ids.take(pa.array(rows))) for rows, ids in parts]
+    stardust, messages = of.outputs.field("stardust"), of.outputs.messages
+    if stardust.null_count < len(stardust):
+        chain_id = child(stardust, "chain_id")
+        states = positions(valid(chain_id) & (of.took_effect & of.has_place)[messages])
+        found.append((messages[states], chain_id.take(pa.array(states))))
+    for rows, ids in found:
+        if len(rows):
+            yield of.rows("ids_by_prefix", rows, {"prefix": words(pc.binary_slice(ids, 0, 2)), "id": words(ids)})
 
 
 def _unlock_bytes(unlocks: Items) -> pa.Array:

@@ -94,6 +94,7 @@ FRAMES: tuple[Rows, ...] = (
         )
     ),
     _of(schema.transactions_by_address, "received", without=["sent"]),
+    _of(schema.ids_by_prefix),
     _of(schema.milestones),
     _of(schema.milestone_ids),
     _of(schema.receipts),

@@ -41,7 +41,7 @@ from etl.tables import lookups
 from etl.tables import milestones as tables_milestones
 from etl.tables.frames import FrameMaker, hints
 from etl.tables.lookups import listed
-from etl.tables.message_frames import created_outputs
+from etl.tables.message_frames import created_outputs, genesis_ids
 from etl.tables.partition_columns import SPLITS, Placement
 from etl.tables.row_frames import RowFrame
 from etl.tables.run_frames import FrameSource
@@ -146,6 +146,7 @@ class Ledger:
         first_balances = FrameSource(lambda: balances(changes, None, genesis - 1))
         makers: list[FrameMaker] = [
             lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
+            lambda _: genesis_ids().of(outputs),
             *lookups.genesis_makers(outputs, placement),
             *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
             lambda _: token_updates().of(listed(changes), at_first),

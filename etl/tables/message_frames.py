@@ -1,10 +1,14 @@
 """The tables whose rows each follow from one message, one output or one input of the lake."""
 
+from collections.abc import Collection
+
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from db import schema
+from etl.engine.columns import bytes_at, present
 from etl.sources.cone import INCLUDED
-from etl.tables.frames import SPENT_COLUMNS, ms_timestamp, output_kind, tag_of_message
+from etl.tables.frames import SPENT_COLUMNS, ms_timestamp, output_kind, tag_of_message, took_effect
 from etl.tables.row_frames import RowFrame
 
 
@@ -85,3 +89,33 @@ def spent_outputs() -> RowFrame:
         },
         only=SPENT_COLUMNS,
     )
+
+
+def ids(fields: Collection[str]) -> RowFrame:
+    """The ids of messages, transactions and milestones. With the field `stardust` of OUTPUT_FIELDS also those of
+    aliases, NFTs and foundries, for each of their states.
+    """
+    # A block of Stardust contains an earlier milestone than the one that references it.
+    is_own = F.expr("milestone.milestone_index = milestone_index")
+    milestone_id = F.when(is_own, F.col("milestone.milestone_id"))
+    own = present(F.array(F.col("message_id"), F.col("transaction.transaction_id"), milestone_id))
+    if "stardust" not in fields:
+        return _ids(own)
+    chains = F.transform("transaction.outputs", lambda output: output["stardust"]["chain_id"])
+    is_state = took_effect() & F.col("white_flag_index").isNotNull() & F.col("transaction").isNotNull()
+    states = F.when(is_state, present(chains)).otherwise(F.expr("CAST(array() AS ARRAY<BINARY>)"))
+    return _ids(F.concat(own, states))
+
+
+def genesis_ids() -> RowFrame:
+    """The ids of genesis outputs (etl.ledger_state.changes.genesis_outputs), and of the aliases, NFTs and foundries in
+    them.
+    """
+    return _ids(present(F.array("output_id", "stardust.chain_id")))
+
+
+def _ids(found: Column) -> RowFrame:
+    def row_of(each: Column) -> Column:
+        return F.struct(bytes_at(each, 1, schema.PREFIX_BYTES).alias("prefix"), each.alias("id"))
+
+    return RowFrame(schema.ids_by_prefix, items=F.transform(found, row_of), item_columns=("prefix", "id"))

@@ -21,11 +21,11 @@ from db.utc_days import DAY_S
 from etl.wormhole.assembly import assemble_vaa
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
-from etl.wormhole.value_keys import body_keys, written_keys
+from etl.wormhole.value_keys import body_keys, transaction_keys, written_keys
 from etl.wormhole.values import read_value
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
-from ledger.wormhole.keys import address_key, transaction_key
+from ledger.wormhole.keys import ID_DIGITS, address_key, transaction_key
 from ledger.wormhole.payloads import (
     AssetMeta,
     NftTransfer,
@@ -228,6 +228,7 @@ def _lookups(
     chain, emitter = head["emitter_chain"], head["emitter_address"]
     moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
     keys = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}"), *(("value", each) for each in values)}
+    keys.add(("id", body.digest.hex()[:ID_DIGITS]))
     if chain != PYTHNET:
         keys.add(("recent", ""))
     if moved is not None:
@@ -270,8 +271,8 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterab
         "verified": False,
         "canonical": False,
     }
-    keys = {("transaction", transaction_key(text)) for column, text in named if column == "initiating_tx_id"}
-    keys |= {("value", each) for each in values}
+    keys = {("value", each) for each in values}
+    keys.update(*(transaction_keys(text) for column, text in named if column == "initiating_tx_id"))
     return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
 
 

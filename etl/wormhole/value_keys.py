@@ -1,4 +1,5 @@
 """Keys by which a message is looked up by the value of a column: of the written cells, and of what its payload says.
+Also those of its transaction.
 
 Values that depend on facts about a token have no key, because such facts can change and no lookup row is ever deleted.
 Values that every message has (nonce, sequence, guardian set, payload) have none either, because they would double the
@@ -11,6 +12,7 @@ from db.schema.event_columns import FAMILY_COLUMNS, SIGNATURES, STATE
 from db.schema.event_values import COLUMN_OF, value_key, value_text
 from etl.wormhole.cells import Cell
 from etl.wormhole.values import read_value
+from ledger.wormhole.keys import ID_DIGITS, transaction_key
 
 ELSEWHERE = frozenset(
     {
@@ -48,3 +50,9 @@ def body_keys(columns: Mapping[str, object]) -> set[str]:
         if spec is not None and name not in ELSEWHERE and value is not None:
             keys.add(value_key(spec.family, spec.qualifier, value_text(spec, value)))
     return keys
+
+
+def transaction_keys(text: str) -> set[tuple[str, str]]:
+    """The kinds and keys of a transaction: its id, and the beginning of its id."""
+    key = transaction_key(text)
+    return {("transaction", key)} | ({("id", key[:ID_DIGITS])} if len(key) >= ID_DIGITS else set())

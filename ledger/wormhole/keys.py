@@ -8,6 +8,9 @@ import re
 from ledger.wormhole.addresses import NativeAddressError, parse_address
 from ledger.wormhole.chains import CHAIN_OF_FORM
 
+ID_DIGITS = 8
+"""Characters of the beginning of a digest or transaction id that messages are looked up by."""
+
 _HEX = re.compile("[0-9a-fA-F]+", re.ASCII)
 
 

@@ -19,6 +19,7 @@ from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
 from tests.clients.api_requests_plugins import of_participation, of_supply
 from tests.clients.api_requests_poi import of_poi
+from tests.clients.api_requests_search import of_all_networks, of_one_network
 from tests.clients.api_requests_v2 import of_core_v2
 from tests.conftest import ROOT
 
@@ -95,10 +96,13 @@ def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiReque
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
     explorer, analytics, supply = of_explorer(stardust), of_analytics(stardust), of_supply(stardust)
     return {
-        "": of_the_server([oracle.expected["network"], stardust.network, WORMHOLE]),
+        "": of_the_server([oracle.expected["network"], stardust.network, WORMHOLE]) | of_all_networks(oracle, stardust),
         "/api/v1": nodes,
         "/api/core/v1": nodes,
-        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust) | of_events(oracle, stardust),
+        NETWORK_MOUNT: of_networks(oracle)
+        | of_seeds(stardust)
+        | of_events(oracle, stardust)
+        | of_one_network(oracle, stardust),
         "/api/core/v2": core_v2,
         STARDUST_MOUNT: core_v2,
         "/api/explorer/v2": explorer,

@@ -30,7 +30,7 @@ from db.store import Bound, Key, NotFound, Row, Store
 from db.utc_days import DAY_S
 from ledger.wormhole.ids import row_key, sequence_key
 
-KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token", "value")
+KINDS = ("recent", "chain", "emitter", "transaction", "id", "sender", "recipient", "token", "value")
 """The keys that messages can be looked up by."""
 
 BODIES_MAX = 100

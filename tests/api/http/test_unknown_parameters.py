@@ -28,7 +28,7 @@ STRICT = re.compile(
     r"|^/api/{network}/(outputs|aliases|foundries|nft)(/{(alias|foundry|nft)Id})?$"  # of the Stardust schema plan
     r"|/(wormhole|api)/v1/(gaps(/|$)|coverage$|guardian-sets$|vaas/.*/(signatures|verification)$)"
     r"|/wormhole/events/(readrows|findrows)$"
-    r"|/milestones/{index}/messages$|/core/v2/sync$|^/api/{network}/events$"
+    r"|/milestones/{index}/messages$|/core/v2/sync$|^/api/{network}/events$|^/api/({network}/)?search$"
 )
 """Operations that no other program has, and those whose original rejects unknown parameters."""
 

@@ -182,6 +182,10 @@ def test_cells_that_were_written_are_in_the_row_without_a_digest(whole: Tables) 
         ("ab" * 32, first["row_key"], first["digest"], first["timestamp"] // DAY_S, True),
         ("cd" * 32, ALONE, "", 0, False),
     ]
+    # A search finds each digest and each transaction by the first 8 digits.
+    by_id = {(row["key"], row["row_key"], row["digest"]) for row in whole["vaa_lookups"] if row["kind"] == "id"}
+    digests = {(row["digest"][:8], row["row_key"], row["digest"]) for row in whole["vaas"] if row["digest"]}
+    assert by_id == digests | {("ab" * 4, first["row_key"], ""), ("cd" * 4, ALONE, "")}
 
 
 def test_a_load_of_cells_alone_is_found_by_its_transaction(
@@ -194,9 +198,9 @@ def test_a_load_of_cells_alone_is_found_by_its_transaction(
     of_whole = [row for row in whole["vaa_lookups"] if row["row_key"] == ALONE]
     keys = {row["key"] for row in rows["vaa_lookups"]}
     assert rows["vaa_lookups"] == [row for row in of_whole if row["key"] in keys]
-    assert len(of_whole) == 3
+    assert len(of_whole) == 4
     assert {row["key"] for row in rows["vaa_hints"]} == keys
-    assert [row["kind"] for row in rows["vaa_lookups"]] == ["transaction", "value"]
+    assert [row["kind"] for row in rows["vaa_lookups"]] == ["id", "transaction", "value"]
     assert "cd" * 32 in keys
 
 

@@ -248,6 +248,12 @@ CREATE TABLE milestone_ids (
   PRIMARY KEY (milestone_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE ids_by_prefix (
+  prefix BLOB NOT NULL,
+  id BLOB NOT NULL,
+  PRIMARY KEY (prefix, id)
+) WITHOUT ROWID;
+
 CREATE TABLE receipts (
   network TEXT NOT NULL,
   migrated_at INTEGER NOT NULL,
