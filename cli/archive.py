@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
+from cli.bars import shown
 from cli.options import Into, Json, MaxSize, Range, parse_range
-from cli.progress import fault_line, shown, written_lines
+from cli.progress import fault_line, written_lines
 from etl.archive import MAX_FILE_BYTES
 from etl.report import WITH_REJECTS
 
 if TYPE_CHECKING:
     from etl.archive.written import Written
+    from etl.sources.limits import Limits
 
 archive = typer.Typer(
     help="Validates and merges archive files, and exports a store as archive files.\n\n"
@@ -64,6 +66,7 @@ def validate_archive(
         check,
         max_bytes=max_size,
         wanted=wanted,
+        limits=_limits(context),
         notify=lambda fault: None if as_json else typer.echo(fault_line(fault)),
     )
     if as_json:
@@ -116,6 +119,7 @@ def merge_archive(
             level=before,
             keep_going=keep_going,
             max_bytes=max_size,
+            limits=_limits(context),
             notify=notify,
         )
     _finish_files(done, bool(done.faults), as_json=as_json)
@@ -153,3 +157,10 @@ def export_archive(
 def _finish_files(done: "Written", wrong: bool, *, as_json: bool) -> NoReturn:
     typer.echo(json.dumps(dataclasses.asdict(done), indent=2) if as_json else "\n".join(written_lines(done)))
     raise typer.Exit(WITH_REJECTS if wrong else 0)
+
+
+def _limits(context: typer.Context) -> "Limits":
+    from etl.engine.settings import EtlSettings
+    from etl.sources.limits import Limits
+
+    return Limits.of(context.obj.settings().build("etl", EtlSettings))

@@ -19,8 +19,9 @@ from threading import Thread
 from typing import Any
 
 from cli import serving
+from cli.bars import shown
 from cli.options import HOME, IS_SOURCE_TREE
-from cli.progress import present, shown
+from cli.progress import present
 from cli.settings import Settings, read
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
@@ -33,7 +34,9 @@ from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
 from etl.report import Progress
-from etl.sources.files import archive_files, lines, open_stream
+from etl.sources.files import archive_files
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 from ledger.crypto.bech32 import format_address
 from ledger.networks import find_network
 from ledger.wormhole.payloads import TokenTransfer, decode_payload

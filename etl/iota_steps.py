@@ -4,7 +4,7 @@ Each function takes an IotaRun and returns the IotaRun for the next step. A step
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -19,6 +19,7 @@ from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
+from etl.sources.limits import Limits
 from etl.store_reads import StoreReads
 from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
@@ -102,6 +103,7 @@ def decode(run: IotaRun) -> IotaRun:
             complete=held.complete,
             incomplete=held.incomplete,
             force=run.force,
+            limits=Limits.of(publication.settings),
         )
     return replace(run, found=found)
 
@@ -132,7 +134,7 @@ def fill_tables(run: IotaRun) -> IotaRun:
         return run
     analyse.forget(publication, found.run)
     with publication.report.timed("tables"):
-        expectation = _fill(run.ingest, found, publication, run.files, bulk=run.bulk)
+        expectation = _fill(run.ingest, found, publication, bulk=run.bulk)
     return replace(run, milestones=found.run, expectation=expectation)
 
 
@@ -216,9 +218,7 @@ class Opening:
         return self.start().result()
 
 
-def _fill(
-    ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool
-) -> Expectation:
+def _fill(ingest: Ingest, found: Ingested, publication: Publication, *, bulk: bool) -> Expectation:
     """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit. Returns what was
     written.
     """
@@ -242,7 +242,7 @@ def _fill(
         if kept:
             committing.result()
         much = bulk or report.messages >= publication.settings.bulk_share * kept
-        publication.publish(found.run, files, opening.result, committing, bulk=bool(found.run) and much)
+        publication.publish(found.run, found.plan.names, opening.result, committing, bulk=bool(found.run) and much)
         noting.result()
         note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
         if found.pending:

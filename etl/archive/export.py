@@ -28,7 +28,9 @@ from etl.archive.written import Written
 from etl.report import Notify, Progress, quiet
 from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
-from etl.sources.files import lines, open_stream
+from etl.sources.limits import UNLIMITED
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 from etl.store_reads import StoreReads
 from etl.writers.archived_marks import note_logged
 from ledger.eras import CHRYSALIS, STARDUST, Codec
@@ -104,8 +106,8 @@ async def _reject_other_ledgers(store: Store, folder: Path, milestones: Interval
         return
     index, path = begun
     try:
-        with open_stream(str(path)) as stream:
-            line = next((line for _, _, line in lines(stream)), b"")
+        with open_stream(str(path), UNLIMITED) as stream:
+            line = next((line for _, _, line in lines(stream, UNLIMITED)), b"")
         written = {entry.message_id.hex() for entry in read_cone(line, index).entries}
     except (OSError, EOFError, ValueError):
         # mark_logged reports the wrong checksum of an unreadable file.

@@ -25,7 +25,8 @@ from etl.archive.written import Written
 from etl.report import Notify, Progress, quiet
 from etl.sources import read_cone
 from etl.sources.file_eras import codec_of
-from etl.sources.files import LineReader
+from etl.sources.limits import DEFAULT, Limits
+from etl.sources.lines import LineReader
 from etl.sources.plan import scan
 from etl.verification.cone_verification import Copy
 
@@ -55,6 +56,7 @@ def merge(
     level: Level | None = None,
     keep_going: bool = False,
     max_bytes: int = MAX_FILE_BYTES,
+    limits: Limits = DEFAULT,
     notify: Notify = quiet,
 ) -> Merged:
     """Writes the milestones of [first, last) in the files to `into`.
@@ -69,11 +71,11 @@ def merge(
             raise ValueError(f"{into}: a folder that holds none of the files to merge expected, found {path}")
     done, checks = Merged(), Checks.of(settings, codec_of(map(str, files)))
     if level is not None:
-        done.faults += validate(files, level, checks.rejects_of, max_bytes=max_bytes).faults
+        done.faults += validate(files, level, checks.rejects_of, max_bytes=max_bytes, limits=limits).faults
         if done.faults and not keep_going:
             return done
     kept = into / PENDING_FILE
-    plan = scan([*files, kept] if kept.exists() else files, first=first, last=last)
+    plan = scan([*files, kept] if kept.exists() else files, first=first, last=last, limits=limits)
     done.faults += map(fault_of, plan.broken)
     readers = _Readers()
 

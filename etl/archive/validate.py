@@ -27,10 +27,13 @@ from etl.archive import MAX_FILE_BYTES
 from etl.archive.names import checksum_path, promise_of, should_promise
 from etl.archive.writer import DIGEST_BYTES, checksum_beside
 from etl.sources import claimed, milestones_of, read_cone
-from etl.sources.files import lines, open_stream
+from etl.sources.files import fault_text, shown_name, unreadable
+from etl.sources.limits import DEFAULT, Limits, TooLarge
+from etl.sources.lines import lines
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import is_packed
 from etl.sources.rejects import Reject
+from etl.sources.unpacking import open_stream
 from etl.verification.cone_verification import Copy
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
@@ -106,6 +109,7 @@ def validate(
     max_bytes: int = MAX_FILE_BYTES,
     wanted: Intervals | None = None,
     notify: Callable[[Fault], None] = lambda _: None,
+    limits: Limits = DEFAULT,
 ) -> Found:
     """Yields every fault of the files, and the milestones that are missing between them or in `wanted`.
 
@@ -119,7 +123,7 @@ def validate(
 
     for path in files:
         found.files += 1
-        for fault in _file_faults(path, level, check, max_bytes, found):
+        for fault in _file_faults(path, level, check, max_bytes, limits, found):
             note(fault)
     if wanted is None:
         wanted = intervals([(found.held[0][0], found.held[-1][1])]) if found.held else []
@@ -129,8 +133,13 @@ def validate(
     return found
 
 
-def _file_faults(path: Path, level: Level, check: Check | None, max_bytes: int, found: Found) -> Iterator[Fault]:
-    file, promise = str(path), promise_of(path)
+def _file_faults(
+    path: Path, level: Level, check: Check | None, max_bytes: int, limits: Limits, found: Found
+) -> Iterator[Fault]:
+    file, promise = shown_name(path), promise_of(path)
+    if (reason := unreadable(path)) is not None:
+        yield Fault(MALFORMED_MILESTONE, file, 0, f"file: {reason}")
+        return
     size = None if path.is_dir() else path.stat().st_size
     if promise is None and should_promise(path):
         yield Fault(INVALID_RANGE, file, 0, "a name as 1to21.log or 21.part expected")
@@ -147,7 +156,7 @@ def _file_faults(path: Path, level: Level, check: Check | None, max_bytes: int, 
         found.held = add(found.held, [(promise.first, promise.end - 1)])
     if level is Level.BASIC:
         return
-    reading = _Reading(path, level, check)
+    reading = _Reading(path, level, check, limits)
     yield from reading.faults()
     found.milestones += reading.lines
     found.pending += reading.pending
@@ -169,8 +178,8 @@ def _file_faults(path: Path, level: Level, check: Check | None, max_bytes: int, 
 class _Reading:
     """A single pass over the lines of a file."""
 
-    def __init__(self, path: Path, level: Level, check: Check | None) -> None:
-        self._path, self._level, self._check = path, level, check
+    def __init__(self, path: Path, level: Level, check: Check | None, limits: Limits) -> None:
+        self._path, self._level, self._check, self._limits = path, level, check, limits
         self.first_lines: dict[int, int] = {}
         self.lines = 0
         self.pending = 0
@@ -178,16 +187,23 @@ class _Reading:
     def faults(self) -> Iterator[Fault]:
         """Yields the faults of the lines and of their checksum."""
         number, file, empty = 0, str(self._path), True
+        long: list[Fault] = []
+
+        def note_long(at: int, detail: str) -> None:
+            long.append(Fault(MALFORMED_MILESTONE, file, at, detail))
+
         try:
-            with open_stream(file) as stream:
-                for number, _, line in lines(stream):
+            with open_stream(file, self._limits) as stream:
+                for number, _, line in lines(stream, self._limits, note_long):
                     empty = False
                     yield from self._line(number, line)
         except (OSError, EOFError, ValueError) as error:
-            detail = f"file: readable to its end, {type(error).__name__}: {error}"
+            detail = str(error) if isinstance(error, TooLarge) else f"file: {fault_text(error)}"
             yield Fault(MALFORMED_MILESTONE, file, number + 1, detail)
             return
-        if empty:
+        finally:
+            yield from long
+        if empty and not long:
             yield Fault(EMPTY_FILE, file, 0, "no line")
         if (wrong := checksum_fault(self._path)) is not None:
             yield wrong

@@ -27,7 +27,9 @@ from db.intervals import Intervals, add, intervals, of_indices
 from etl.archive import MAX_FILE_BYTES
 from etl.archive.names import LOG, checksum_path, closed_path, growing_path, promise_of
 from etl.sources import milestones_of
-from etl.sources.files import lines, open_stream
+from etl.sources.limits import UNLIMITED
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 
 DIGEST_BYTES = 32
 
@@ -101,8 +103,13 @@ class ArchiveWriter:
         if file is None:
             path = growing_path(self.folder, number)
             file = _Growing(path, number, number, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
-        with file.path.open("ab") as stream:
-            stream.write(line)
+        try:
+            with file.path.open("ab") as stream:
+                stream.write(line)
+        except OSError as error:
+            # A failed write names no file.
+            error.filename = str(file.path)
+            raise
         file.digest.update(line)
         file.size += len(line)
         file.end = number + 1
@@ -201,8 +208,8 @@ def sync(path: Path) -> None:
 
 def _numbers_in(path: Path, form: Form) -> Iterator[int]:
     try:
-        with open_stream(str(path)) as stream:
-            for _, _, line in lines(stream):
+        with open_stream(str(path), UNLIMITED) as stream:
+            for _, _, line in lines(stream, UNLIMITED):
                 with suppress(ValueError):
                     yield from form.numbers_of(line)
     except (OSError, EOFError) as error:

@@ -3,6 +3,8 @@ installed.
 """
 
 import logging
+import os
+import stat
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +61,15 @@ def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "")
 
 
 def bytes_of(paths: Sequence[Path]) -> int:
-    """Returns the bytes of files, and of all files in folders. Paths that do not exist count as empty."""
-    files = (each for path in paths for each in (path.rglob("*") if path.is_dir() else [path]))
-    return sum(each.stat().st_size for each in files if each.is_file())
+    """Returns the bytes of files, and of all files in folders. Paths that cannot be read count as empty."""
+    return sum(_file_bytes(path) for path in paths)
+
+
+def _file_bytes(path: Path) -> int:
+    try:
+        found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return bytes_of([Path(each.path) for each in os.scandir(path)])
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

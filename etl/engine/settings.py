@@ -64,6 +64,17 @@ class EtlSettings:
             "of older listings become invalid"
         },
     )
+    max_line_bytes: int = field(
+        default=64 << 20,
+        metadata={
+            "help": "maximum bytes of a line of an input file, of a document over several lines, and of the blocks "
+            "of a milestone in a file of raw blocks; a longer one is a reject"
+        },
+    )
+    max_unpacked_bytes: int = field(
+        default=16 << 30,
+        metadata={"help": "maximum bytes of the unpacked content of a compressed input file; the rest is a reject"},
+    )
     level: str = field(
         default=SIGNED,
         metadata={
@@ -86,7 +97,13 @@ class EtlSettings:
     cluster_concurrent_writes: int = field(default=16, metadata={"help": "concurrent Cassandra batches per Spark task"})
 
     def __post_init__(self) -> None:
-        for name in ("ledger_margin", "cluster_batch_bytes", "cluster_concurrent_writes"):
+        for name in (
+            "ledger_margin",
+            "cluster_batch_bytes",
+            "cluster_concurrent_writes",
+            "max_line_bytes",
+            "max_unpacked_bytes",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
         if self.engine not in ENGINES:

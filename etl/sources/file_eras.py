@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from etl.sources import read_cones
-from etl.sources.files import lines, open_stream
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 from ledger.eras import Codec
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError

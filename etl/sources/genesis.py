@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 import orjson
 
 from etl.sources.fields import read_milestone_index
-from etl.sources.files import open_stream
+from etl.sources.limits import TooLarge
+from etl.sources.unpacking import open_stream
 from ledger.chrysalis import snapshot as hornet_snapshot
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import SigLockedDustAllowance
@@ -54,7 +55,12 @@ MAX_AMOUNT = (1 << 63) - 1
 """The largest value that the tables can store."""
 
 _MAX_OUTPUTS = 1_000_000
-"""Maximum size of a genesis.json, which is read into memory."""
+"""Maximum of outputs of a genesis.json, which is read into memory."""
+
+_MAX_JSON_BYTES = 512 << 20
+"""Maximum bytes of a genesis.json."""
+
+_CHUNK_BYTES = 1 << 20
 
 _HEAD_BYTES = 64
 
@@ -117,7 +123,7 @@ def _unchecked(path: Path, stardust_supply: int | None) -> Iterator[Genesis]:
 def _naming(path: Path) -> Iterator[None]:
     try:
         yield
-    except (CodecError, JsonError, orjson.JSONDecodeError, EOFError, OSError) as error:
+    except (CodecError, JsonError, orjson.JSONDecodeError, EOFError, OSError, TooLarge) as error:
         raise GenesisError(f"{path}: {error}") from error
 
 
@@ -202,7 +208,7 @@ class _Form:
 
 
 def _read_json(file: BinaryIO, stardust_supply: int | None) -> Genesis:
-    document = orjson.loads(file.read())
+    document = orjson.loads(_read_document(file))
     is_stardust = _is_stardust(document)
     form = STARDUST_FORM if is_stardust else CHRYSALIS_FORM
     outputs = listed(document, "outputs", form.output, 1, _MAX_OUTPUTS)
@@ -217,6 +223,16 @@ def _read_json(file: BinaryIO, stardust_supply: int | None) -> Genesis:
         listed(document, "coordinatorPublicKeys", form.key, 0, MAX_KEYS),
         stardust_supply if is_stardust else TOKEN_SUPPLY,
     )
+
+
+def _read_document(file: BinaryIO) -> bytes:
+    parts, length = list[bytes](), 0
+    while chunk := file.read(_CHUNK_BYTES):
+        parts.append(chunk)
+        length += len(chunk)
+        if length > _MAX_JSON_BYTES:
+            raise JsonError("genesis.json", f"at most {_MAX_JSON_BYTES} bytes, found more; pass a snapshot instead")
+    return b"".join(parts)
 
 
 def _is_stardust(document: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -22,8 +22,12 @@ import pyarrow.compute as pc
 from db.intervals import Intervals, contains, of_indices
 from etl.sources import milestones_of
 from etl.sources.file_eras import codec_of
-from etl.sources.files import lines, open_stream
+from etl.sources.files import fault_text, shown_name, unreadable
+from etl.sources.limits import DEFAULT, Limits, TooLarge
+from etl.sources.lines import lines
+from etl.sources.raw_blocks import unreadable_in
 from etl.sources.rejects import Reject
+from etl.sources.unpacking import open_stream
 from ledger.eras import Codec
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
@@ -33,6 +37,9 @@ UNKNOWN_MILESTONE = -1
 
 SCANNERS = 2
 """Files that are read in parallel. Checksums and decompression release the interpreter lock."""
+
+REJECTS_A_FILE = 10_000
+"""Maximum of rejected lines that are recorded for a file. One more reject has the number of the others."""
 
 PLACE = pa.struct([("file", pa.string()), ("line", pa.int32()), ("offset", pa.int64()), ("length", pa.int64())])
 
@@ -49,7 +56,7 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Scanned:
-    """The lines of a file as arrays of numbers."""
+    """The lines of a file as arrays of numbers. `path`: the name of the file in reports."""
 
     path: str
     milestones: array[int] = field(default_factory=lambda: array("i"))
@@ -58,19 +65,32 @@ class Scanned:
     lengths: array[int] = field(default_factory=lambda: array("q"))
     pending: list[tuple[int, int, int]] = field(default_factory=list)
     broken: list[Reject] = field(default_factory=list)
+    omitted: int = 0
     source: SourceFile | None = None
+
+    def reject(self, line: int, reason: str) -> None:
+        """Records a rejected line."""
+        if len(self.broken) < REJECTS_A_FILE:
+            self.broken.append(Reject(self.path, line, "", reason))
+        else:
+            self.omitted += 1
+
+    def reject_file(self, reason: str) -> None:
+        """Records that the whole file is rejected."""
+        self.broken, self.omitted = [Reject(self.path, 0, "", f"file: {reason}")], 0
 
 
 @dataclass(frozen=True)
 class Plan:
     """Lines by milestone. `lines` has the columns milestone_index and those of PLACE, sorted by milestone, file and
-    line.
+    line. `files` are those with a valid line, or without any line; `names` are the names of all.
     """
 
     lines: pa.Table
     pending: pa.Table
     broken: list[Reject]
     files: list[SourceFile]
+    names: list[str]
 
     def milestones(self) -> Intervals:
         """The milestones in the files."""
@@ -115,10 +135,9 @@ Note: TypeAlias = Callable[[Scanned, int, int, bytes], None]
 """Records a line: its number, offset and bytes."""
 
 
-def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
+def scan(files: list[Path], *, first: int | None, last: int | None, limits: Limits = DEFAULT) -> Plan:
     """Reads every file once. Omits lines outside [first, last)."""
-    with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
-        scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
+    scanned = scan_files(files, _note, limits)
     table = pa.concat_tables([lines_table(each) for each in scanned])
     if first is not None:
         table = table.filter(pc.greater_equal(table["milestone_index"], first))
@@ -134,23 +153,44 @@ def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
         pa.table({"copies": pa.array([[place] for place in pending], pa.list_(PLACE))}),
         [reject for each in scanned for reject in each.broken],
         [each.source for each in scanned if each.source is not None],
+        [each.path for each in scanned],
     )
 
 
-def scan_file(path: str, note: Note) -> Scanned:
-    """Records the lines of a file with `note`, and the file itself."""
-    found = Scanned(path)
+def scan_files(files: Sequence[Path], note: Note, limits: Limits) -> list[Scanned]:
+    """Records the lines of each file with `note`. A file that cannot be read, or has lines but no valid one, is a
+    reject of the file.
+    """
+    with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
+        return [*pool.map(_scan_file, files, repeat(note), repeat(limits))]
+
+
+def _scan_file(path: Path, note: Note, limits: Limits) -> Scanned:
+    found = Scanned(shown_name(path))
+    if (reason := unreadable(path)) is not None:
+        found.reject_file(reason)
+        return found
     digest = hashlib.blake2b(digest_size=32)
     number, end = 0, 0
     try:
-        with open_stream(path) as stream:
-            for number, offset, line in lines(stream):
+        if path.is_dir():
+            # Records of the folder, as messages are of a line.
+            omitted = ((shown_name(Path(each.name)), fault) for each, fault in unreadable_in(path))
+            found.broken += [Reject(found.path, 0, name, f"file: {fault}") for name, fault in omitted]
+        with open_stream(found.path, limits) as stream:
+            for number, offset, line in lines(stream, limits, found.reject):
                 digest.update(line)
                 end = offset + len(line)
                 note(found, number, offset, line)
     except (OSError, EOFError, ValueError) as error:
-        found.broken.append(Reject(path, number + 1, "", f"file: readable to its end, {type(error).__name__}: {error}"))
-    found.source = SourceFile(path, number, end, digest.digest())
+        found.reject(number + 1, str(error) if isinstance(error, TooLarge) else f"file: {fault_text(error)}")
+    if found.broken and not found.milestones and not found.pending and not path.is_dir():
+        first = found.broken[0]
+        found.reject_file(f"no valid line; line {first.line}: {first.reason}")
+        return found
+    if found.omitted:
+        found.broken.append(Reject(found.path, 0, "", f"file: {found.omitted} more lines are rejected"))
+    found.source = SourceFile(found.path, number, end, digest.digest())
     return found
 
 
@@ -158,7 +198,7 @@ def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
     try:
         indices = milestones_of(line)
     except (JsonError, CodecError) as error:
-        found.broken.append(Reject(found.path, number, "", str(error)))
+        found.reject(number, str(error))
         return
     if not indices:
         found.pending.append((number, offset, len(line)))

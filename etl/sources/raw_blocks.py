@@ -10,7 +10,8 @@ The id of a block is the hash of its bytes; there is no other metadata.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,21 +37,30 @@ def is_packed(head: bytes) -> bool:
     return len(head) == HEAD and head[-1] in (Milestone.KIND, stardust.PROTOCOL_VERSION)
 
 
-def groups(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+def groups(stream: BinaryIO, most: int | None, skipped: Callable[[int, int], None]) -> Iterator[tuple[int, int, bytes]]:
     """Yields (record number from 1, offset, bytes) for the records of each milestone and for those before the first.
 
-    Raises EOFError for a truncated file and ValueError for an invalid record.
+    `skipped` receives number and bytes of the records of a milestone with more than `most` bytes. Raises EOFError for a
+    truncated file and ValueError for an invalid record.
     """
-    first, offset = 1, 0
+    first, offset, size = 1, 0, 0
     held: list[bytes] = []
     for number, record in enumerate(_records(stream), 1):
-        if held and record.startswith(_PAYLOAD, _LENGTH.size):
-            data = b"".join(held)
-            yield first, offset, data
-            first, offset, held = number, offset + len(data), []
-        held.append(record)
+        if size and record.startswith(_PAYLOAD, _LENGTH.size):
+            if held:
+                yield first, offset, b"".join(held)
+            else:
+                skipped(first, size)
+            first, offset, size, held = number, offset + size, 0, []
+        size += len(record)
+        if most is None or size <= most:
+            held.append(record)
+        else:
+            held.clear()
     if held:
         yield first, offset, b"".join(held)
+    elif size:
+        skipped(first, size)
 
 
 def _records(stream: BinaryIO) -> Iterator[bytes]:
@@ -114,8 +124,33 @@ def pack_folder(folder: Path) -> bytes:
     return b"".join(_LENGTH.pack(len(data)) + data for data in [*blocks.values(), *records])
 
 
-def _contents(folder: Path, suffix: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(folder.iterdir()) if path.name.endswith(suffix)]
+def unreadable_in(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yields the files of a folder that `pack_folder` omits, and the reasons."""
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith((BLOCK_SUFFIX, MILESTONE_SUFFIX)):
+            try:
+                _content(path)
+            except (OSError, ValueError) as error:
+                yield path, str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+
+
+def _contents(folder: Path, suffix: str) -> Iterator[bytes]:
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(suffix):
+            with suppress(OSError, ValueError):
+                yield _content(path)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file with one record. Raises OSError, and ValueError for too few or too many bytes."""
+    if not path.is_file():
+        raise ValueError("a regular file expected")
+    with path.open("rb") as file:
+        data = file.read(MAX_BLOCK_BYTES + 1)
+    if not 0 < len(data) <= MAX_BLOCK_BYTES:
+        found = f"{len(data)}" if len(data) <= MAX_BLOCK_BYTES else "more"
+        raise ValueError(f"a block of 1 to {MAX_BLOCK_BYTES} bytes expected, found {found}")
+    return data
 
 
 def _decoded(blocks: dict[bytes, bytes]) -> Iterator[tuple[bytes, Block]]:

@@ -24,7 +24,7 @@ from etl.lake.message_rows import MessageRows
 from etl.lake.parts import LakePart, PartWriter
 from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
-from etl.sources.files import LineReader
+from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
 from etl.verification.cone_verification import Copy, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras

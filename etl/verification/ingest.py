@@ -27,6 +27,7 @@ from etl.lake.milestone_rows import milestone_rows
 from etl.lake.parts import LakePart
 from etl.report import Notify, quiet
 from etl.sources.genesis import Genesis, open_genesis
+from etl.sources.limits import Limits
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
@@ -107,13 +108,14 @@ class Ingest:
         complete: Intervals,
         incomplete: Intervals,
         force: bool,
+        limits: Limits,
     ) -> Ingested:
         """Writes the messages of the milestones [first, last) into the lake.
 
         `complete`: milestones to skip. `incomplete`: milestones that become part of the run if the lake has them as a
         whole.
         """
-        plan = scan(files, first=first, last=last)
+        plan = scan(files, first=first, last=last, limits=limits)
         held = plan.milestones()
         wanted = held if force else subtract(held, complete)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
@@ -191,7 +193,7 @@ class Ingest:
         rows = arrow_frame(self.spark, reject_table(UNKNOWN_MILESTONE, plan.broken))
         if found is not None:
             rows = rows.unionByName(found)
-        self.lake.replace("rejects", rows, todo, files=[each.file for each in plan.files])
+        self.lake.replace("rejects", rows, todo, files=plan.names)
 
 
 def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:

@@ -21,7 +21,7 @@ from etl.engine.garbage import collect_rarely
 from etl.engine.queries import TaskSet
 from etl.expectations.cells import ID, cell_sums, row_sums
 from etl.lake.wormhole_tables import VAAS
-from etl.sources.files import LineReader
+from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
 from etl.wormhole.cells import Cell, LineError, read_line
 from etl.wormhole.messages import assemble

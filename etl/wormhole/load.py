@@ -24,6 +24,7 @@ from etl.engine.arrow_frames import arrow_frame
 from etl.engine.queries import TaskSet, parallelism, task_set
 from etl.expectations.cells import ID, compare_added, compare_messages, compare_staged
 from etl.expectations.comparison import Comparison
+from etl.sources.limits import Limits
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
@@ -101,7 +102,7 @@ class VaaLoad:
     def _decode(self, files: Sequence[Path]) -> DataFrame:
         """The cells of the files, after they were written to the lake."""
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
-        places, sources, broken = find_places(files)
+        places, sources, broken, names = find_places(files, Limits.of(self.publication.settings))
         tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = arrow_frame(spark, places).repartition(tasks)
         sums = task_set(spark)
@@ -109,12 +110,12 @@ class VaaLoad:
         cells = read.where("reject IS NULL").drop("reject")
         rejects = read.where("reject IS NOT NULL").select("reject.*")
         rejects = rejects.unionByName(arrow_frame(spark, reject_table(UNKNOWN_MILESTONE, broken)))
-        names = ", ".join(f"'{_quoted(each.file)}'" for each in sources)
         report.rejects = rejects.count()
-        if sources:
-            rejected_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
+        if names:
+            quoted = ", ".join(f"'{_quoted(each)}'" for each in names)
+            rejected_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({quoted})"
             if report.rejects or not lake.read("rejects").where(rejected_before).isEmpty():
-                lake.replace("rejects", rejects, [], files=[each.file for each in sources])
+                lake.replace("rejects", rejects, [], files=names)
             lake.add_sources(astuple(each) for each in sources)
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None

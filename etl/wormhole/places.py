@@ -4,14 +4,15 @@ Uses the scan of etl/sources/plan.py. Spark is not used here.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from pathlib import Path
 
 import pyarrow as pa
 
-from etl.sources.plan import SCANNERS, Scanned, SourceFile, lines_table, scan_file
+from etl.sources.files import list_files
+from etl.sources.limits import DEFAULT, Limits
+from etl.sources.plan import Scanned, SourceFile, lines_table, scan_files
 from etl.sources.rejects import Reject
+from etl.wormhole.cells import LineError, read_line
 
 SUFFIX = ".vaa"
 """Suffix of files with the bytes of one VAA."""
@@ -22,33 +23,38 @@ def vaa_files(paths: Sequence[Path]) -> list[Path]:
 
     Raises FileNotFoundError for a missing path, and ValueError if there are no files.
     """
-    found: set[Path] = set()
-    for path in paths:
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: no such file or directory")
-        below = [path] if path.is_file() else filter(Path.is_file, path.rglob("*"))
-        found |= {each for each in below if each == path or _is_taken(each.name)}
-    if not found:
-        kinds = f"JSON lines (.jsonl, also with .gz or .zst) or VAAs ({SUFFIX})"
-        raise ValueError(f"{', '.join(map(str, paths))}: no file of {kinds}")
-    return sorted(found)
+    return list_files(
+        paths,
+        lambda path: path if _is_taken(path.name) else None,
+        f"no file of JSON lines (.jsonl, also with .gz or .zst) or VAAs ({SUFFIX})",
+    )
 
 
 def _is_taken(name: str) -> bool:
     return name.removesuffix(".gz").removesuffix(".zst").endswith((".jsonl", SUFFIX))
 
 
-def find_places(files: Sequence[Path]) -> tuple[pa.Table, list[SourceFile], list[Reject]]:
-    """(file, line, offset, length) of every line, the files as they were read, and the rejects."""
-    with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
-        scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
+def find_places(
+    files: Sequence[Path], limits: Limits = DEFAULT
+) -> tuple[pa.Table, list[SourceFile], list[Reject], list[str]]:
+    """(file, line, offset, length) of every line, the files as they were read, the rejects, and the names of all
+    files.
+    """
+    scanned = scan_files(files, _note, limits)
     # A load with only prices has no files.
     table = pa.concat_tables([lines_table(each) for each in (Scanned(""), *scanned)]).drop_columns("milestone_index")
     sources = [each.source for each in scanned if each.source is not None]
-    return table, sources, [reject for each in scanned for reject in each.broken]
+    return table, sources, [reject for each in scanned for reject in each.broken], [each.path for each in scanned]
 
 
 def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
+    """Records a line. Lines before the first valid one are read here: a file without any is rejected as a whole."""
+    if not found.numbers:
+        try:
+            read_line(line)
+        except LineError as error:
+            found.reject(number, str(error))
+            return
     found.milestones.append(0)
     found.numbers.append(number)
     found.offsets.append(offset)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from etl.engine.arrow_frames import arrow_frame
 from etl.lake.summary import reject_lines
+from etl.sources.files import shown_name
 from etl.wormhole.load import Beside, VaaLoad
 from etl.wormhole.prices import read_prices
 from etl.wormhole.token_list import read_token_list
@@ -62,7 +63,7 @@ def fill_tables(run: WormholeRun) -> WormholeRun:
     with run.publication.report.timed("tables"):
         run.load.fill_tables(run.cells, run.beside)
         if run.files:
-            run.publication.write_file_rejects(run.files)
+            run.publication.write_file_rejects([shown_name(each) for each in run.files])
     return run
 
 

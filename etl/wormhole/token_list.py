@@ -5,15 +5,17 @@ Other columns are ignored. An invalid file is rejected as a whole.
 """
 
 import csv
-import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
 from db.schema.wormhole_tables import symbol_key
 from etl.lake.wormhole_tables import TOKEN_LIST
-from etl.sources.files import open_stream
+from etl.sources.limits import DEFAULT, TooLarge
+from etl.sources.unpacking import open_stream
 
 COLUMNS = ("chain", "address", "symbol", "decimals")
 
@@ -25,20 +27,35 @@ _NUMBER = re.compile("[0-9]{1,5}", re.ASCII)
 
 def read_token_list(path: Path) -> pa.Table:
     """The TOKEN_LIST in a file. Raises ValueError with file and line, and FileNotFoundError."""
+    with open_stream(str(path)) as file:
+        reader = csv.DictReader(_lines(file))
+        try:
+            return _read_rows(path, reader)
+        except (csv.Error, OSError, EOFError, TooLarge, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}:{reader.line_num + 1}: {error}") from error
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    most = DEFAULT.line_bytes or 0
+    while line := file.readline(most + 1):
+        if len(line) > most:
+            raise TooLarge(f"a line of at most {most} bytes expected")
+        yield line.decode()
+
+
+def _read_rows(path: Path, reader: "csv.DictReader[str]") -> pa.Table:
     found: dict[str, dict[str, object]] = {}
-    with io.TextIOWrapper(open_stream(str(path)), encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise ValueError(f"{path}:1: expected a header with {', '.join(COLUMNS)}; {', '.join(missing)} is missing")
-        for row in reader:
-            try:
-                token = _read(row)
-            except ValueError as error:
-                raise ValueError(f"{path}:{reader.line_num}: {error}") from error
-            key = str(token["token_key"])
-            if found.setdefault(key, token) != token:
-                raise ValueError(f"{path}:{reader.line_num}: expected one description of {key}, found another")
+    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if missing:
+        raise ValueError(f"{path}:1: expected a header with {', '.join(COLUMNS)}; {', '.join(missing)} is missing")
+    for row in reader:
+        try:
+            token = _read(row)
+        except ValueError as error:
+            raise ValueError(f"{path}:{reader.line_num}: {error}") from error
+        key = str(token["token_key"])
+        if found.setdefault(key, token) != token:
+            raise ValueError(f"{path}:{reader.line_num}: expected one description of {key}, found another")
     return pa.Table.from_pylist([found[key] for key in sorted(found)], schema=TOKEN_LIST)
 
 

@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -93,7 +92,7 @@ class Publication:
     def publish(
         self,
         run: Intervals,
-        files: Sequence[Path],
+        files: Sequence[str],
         opening: Callable[[], Opened],
         committing: Future[Expectation],
         *,
@@ -317,14 +316,13 @@ class Publication:
     def _write_ranges(self, intervals: Intervals) -> None:
         extend_ranges(self.store, self.reads, intervals, self.store_settings.chunk_size)
 
-    def write_file_rejects(self, files: Sequence[Path]) -> None:
-        """Replaces the rejects of these files that belong to no milestone."""
+    def write_file_rejects(self, files: Sequence[str]) -> None:
+        """Replaces the rejects of the files with these names that belong to no milestone."""
         if not self.lake.has("rejects"):
             return
-        names = [str(path) for path in files]
-        rejects = self.lake.read("rejects").where((F.col("milestone_index") < 0) & F.col("file").isin(names))
+        rejects = self.lake.read("rejects").where((F.col("milestone_index") < 0) & F.col("file").isin(list(files)))
         with self.store.batch() as batch:
-            for name in names:
+            for name in files:
                 batch.delete(schema.rejects, (-1, name))
             self.upsert(batch, [lambda _: tables.rejects(rejects)])
 

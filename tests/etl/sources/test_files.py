@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from etl.sources.files import LineReader, archive_files, lines, open_stream
+from etl.sources.files import archive_files
+from etl.sources.lines import LineReader, lines
+from etl.sources.unpacking import open_stream
 from tests.etl.archives import COMPRESSIONS, dump, gzipped, sample, zstd, zstd_frames
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from etl.sources.files import LineReader
+from etl.sources.lines import LineReader
 from etl.sources.plan import Plan, scan
 from tests.etl.archives import COMPRESSIONS, dump, format_d, gzipped, oracle, pending, sample, write, zstd
 

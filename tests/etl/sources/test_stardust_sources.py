@@ -12,7 +12,9 @@ import pytest
 
 from etl.sources import milestones_of, read_cone, read_cones
 from etl.sources.cone import Cone
-from etl.sources.files import archive_files, lines, open_stream
+from etl.sources.files import archive_files
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 from ledger.eras import STARDUST
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from etl.sources import read_cone
 from etl.sources.cone import Cone
-from etl.sources.files import lines, open_stream
+from etl.sources.lines import lines
+from etl.sources.unpacking import open_stream
 from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, STARDUST, Era, Eras
 from ledger.levels import BELIEVED, MERKLE
