@@ -79,8 +79,8 @@ rejects = Table(
     columns(
         ("milestone_index", Type.INT, "milestone of the line; -1 if unknown"),
         ("file", Type.TEXT, "path as given"),
-        ("line", Type.INT, "line in the file, from 1"),
-        ("item", Type.TEXT, "message id, or '' for the whole line"),
+        ("line", Type.INT, "line in the file, from 1; 0 for the whole file"),
+        ("item", Type.TEXT, "message id, name of a raw block's file, or '' for the whole line or file"),
         ("reason", Type.TEXT, "what was expected and what was found"),
     ),
     partition=("milestone_index",),

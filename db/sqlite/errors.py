@@ -5,6 +5,7 @@ Errors that a retry may avoid become StoreUnavailable. A missing table or column
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -25,23 +26,23 @@ PASSING = (
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """A block that raises the port's errors instead of SQLite's."""
+def translated(path: Path) -> Iterator[None]:
+    """A block that raises the port's errors instead of SQLite's. `path`: the store's directory."""
     try:
         yield
     except apsw.Error as error:
-        raise store_error(error) from error
+        raise store_error(error, path) from error
 
 
-def store_error(error: apsw.Error) -> StoreError:
-    """The port's error for a SQLite error."""
+def store_error(error: apsw.Error, path: Path) -> StoreError:
+    """The port's error for a SQLite error. Its text begins with the cause and the store's directory."""
     text = str(error)
     if text.startswith("no such"):
-        return StoreMismatch(f"{text}: a migration is missing; run `permanode migrate`")
+        return StoreMismatch(f"{text}: a migration is missing in {path}; run `permanode migrate`")
     if isinstance(error, apsw.InterruptError):
         return DeadlinePassed("a statement was interrupted")
     if isinstance(error, apsw.FullError):
-        return StoreUnavailable("the disk of the store is full: free space on it, then run the command again")
+        return StoreUnavailable(f"no space left on device: {path}; free space on it, then run the command again")
     if isinstance(error, PASSING):
-        return StoreUnavailable(text)
-    return StoreError(text)
+        return StoreUnavailable(f"{text}: {path}")
+    return StoreError(f"{text}: {path}")

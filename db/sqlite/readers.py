@@ -43,7 +43,7 @@ class Readers:
 
     def __init__(self, path: Path) -> None:
         self.inline = True
-        self._path = path
+        self.path = path
         self._local = _Local()
         self._stamp: tuple[int, int] | None = None
         self._check_after = 0.0
@@ -68,7 +68,7 @@ class Readers:
         if now > DEADLINE.get():
             raise DeadlinePassed("no time left")
         if now >= self._check_after:
-            self._stamp = current_stamp(self._path)
+            self._stamp = current_stamp(self.path)
             self._check_after = now + CHECK_S
         local = self._local
         if local.connection is not None and local.stamp == self._stamp:
@@ -106,11 +106,11 @@ class Readers:
             local.connection.close()
             local.connection = None
         for _ in range(OPEN_ATTEMPTS):
-            stamp = current_stamp(self._path)
-            generation = current_generation(self._path)
+            stamp = current_stamp(self.path)
+            generation = current_generation(self.path)
             if generation is None:
-                raise StoreMismatch(f"{self._path} contains no store; create it with `permanode migrate`")
-            file = self._path / generation
+                raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
+            file = self.path / generation
             try:
                 connection = apsw.Connection(
                     str(file), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENTS_KEPT
@@ -124,11 +124,11 @@ class Readers:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self.inline = file.stat().st_size < half_of_memory()
             except (*PASSING, FileNotFoundError) as error:
-                if file.exists() and current_generation(self._path) == generation:
+                if file.exists() and current_generation(self.path) == generation:
                     raise StoreUnavailable(f"{file}: {error}") from error
                 continue  # superseded between reading CURRENT and opening it
             with self._lock:
                 self._open_connections.add(connection)
             local.connection, local.stamp, self._stamp = connection, stamp, stamp
             return connection
-        raise StoreUnavailable(f"{self._path}: CURRENT names a generation that does not exist")
+        raise StoreUnavailable(f"{self.path}: CURRENT names a generation that does not exist")

@@ -17,21 +17,21 @@ from db.store import TableSize
 
 def list_tables(readers: Readers) -> frozenset[str]:
     """Names of the tables that exist."""
-    with translated():
+    with translated(readers.path):
         rows = readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return frozenset(str(name) for (name,) in rows)
 
 
 def has_column(readers: Readers, table: str, column: str) -> bool:
     """Whether a table has this column."""
-    with translated():
+    with translated(readers.path):
         rows = readers.connection().execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
     return (column,) in rows
 
 
 def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
     """How the generation differs from these tables, one sentence each."""
-    with translated():
+    with translated(readers.path):
         rows = readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
     found = {str(name): str(sql) for name, sql in rows}
     wanted = {table.name: create_table_sqlite(table) for table in tables}
@@ -59,6 +59,6 @@ def _plain(text: str) -> str:
 
 def measure(readers: Readers, tables: Sequence[Table]) -> list[TableSize]:
     """Rows and bytes of each of these tables."""
-    with translated():
+    with translated(readers.path):
         connection = readers.connection()
         return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in tables]

@@ -124,7 +124,7 @@ class SqliteStore:
 
     async def ping(self) -> None:
         """Returns when the served generation responds."""
-        with translated():
+        with translated(self.path):
             self._readers.connection().execute("SELECT 1").fetchone()
 
     async def describe(self) -> list[TableSize]:
@@ -139,20 +139,20 @@ class SqliteStore:
         try:
             native = connect().execute(plan.get, parameters).fetchone()
         except apsw.Error as error:
-            raise store_error(error) from error
+            raise store_error(error, self.path) from error
         return None if native is None else plan.rows([native])[0]
 
     def _slice(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
         try:
             return plan.rows(connect().execute(sql, parameters).fetchall())
         except apsw.Error as error:
-            raise store_error(error) from error
+            raise store_error(error, self.path) from error
 
     def _scan(self, connect: Connect, scan: SqlScan) -> Scan:
         try:
             return scan.run(connect())
         except apsw.Error as error:
-            raise store_error(error) from error
+            raise store_error(error, self.path) from error
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
         plan = self._plans[table.name, columns] = ReadPlan(table, columns)
@@ -179,7 +179,7 @@ class SqliteStore:
         if self._lease is None:
             self._lease_file.check_free()
         self._readers.end_turn()  # a checkpoint would wait for it
-        with self._writing, translated(), self._building() if publish else self._appending() as batch:
+        with self._writing, translated(self.path), self._building() if publish else self._appending() as batch:
             yield batch
 
     def nodes(self) -> int:
@@ -244,7 +244,9 @@ class SqliteStore:
             with self._fence():
                 connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # SQLite itself ends the transaction after some errors of the disk.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
         self._readers.look_again()
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -331,7 +333,7 @@ class SqliteStore:
         self._check_writable()
         new = current_generation(self.path) is None
         self.path.mkdir(parents=True, exist_ok=True)
-        with self._writing, translated(), self._building(create=True) if new else self._appending() as batch:
+        with self._writing, translated(self.path), self._building(create=True) if new else self._appending() as batch:
             for statement in statements:
                 batch.connection.execute(statement)
 

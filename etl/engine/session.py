@@ -1,7 +1,9 @@
 """The session of the engine that the settings choose."""
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
@@ -20,14 +22,17 @@ Session: TypeAlias = SparkSession
 
 
 @contextmanager
-def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster: bool = False) -> Iterator[Session]:
+def engine_session(
+    settings: EtlSettings, *, span: Span = Span.MINUTES, cluster: bool = False, folders: Sequence[Path] = ()
+) -> Iterator[Session]:
     """Starts a session and stops it at the end of the block. `cluster`: it can write into a Cassandra cluster.
+    `folders`: where the run writes.
 
     Inside another such block, yields that one's session with its settings: start-up dominates small runs.
 
     Raises EngineError for failures of the engine that etl/engine/faults.py knows, also those of the block.
     """
-    with engine_faults(), pool_scope():
+    with engine_faults([*folders, Path(tempfile.gettempdir())]), pool_scope():
         if choose_engine(settings) == SAIL:
             with sail_session(single=span is Span.SECONDS, large=span is Span.MINUTES) as session:
                 yield session

@@ -80,6 +80,7 @@ def _set_counts(report: Report, milestones: int, complete: int, messages: int, *
 def reject_lines(lake: Lake, run: Intervals) -> list[str]:
     """Returns the first REJECTS_SHOWN rejects of those milestones, and of lines without a milestone, as text."""
     shown = lake.read("rejects").where(f"{either(run)} OR milestone_index < 0").orderBy("file", "line", "item")
-    text = F.concat_ws(": ", F.concat_ws(":", "file", "line"), F.when(F.col("item") != "", F.col("item")), "reason")
+    line = F.when(F.col("line") > 0, F.col("line"))
+    text = F.concat_ws(": ", F.concat_ws(":", "file", line), F.when(F.col("item") != "", F.col("item")), "reason")
     row = shown.limit(REJECTS_SHOWN).agg(F.collect_list(text)).first()
     return list(row[0]) if row else []

@@ -6,12 +6,16 @@ are those that such a fault gave.
 
 import operator
 import os
+import re
+import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -27,7 +31,7 @@ from etl.engine.current import on_sail
 from etl.engine.faults import EngineError, engine_faults, fault_line
 from etl.engine.session import Session, engine_session
 from etl.report import Notify, Progress
-from tests.conftest import SAMPLE
+from tests.conftest import ROOT, SAMPLE
 from tests.etl.archives import ARCHIVE
 from tests.etl.commands import members_of, permanode
 from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
@@ -57,7 +61,7 @@ def undisturbed(stores: Stores) -> Loading:
 @pytest.mark.parametrize(
     ("error", "beginning"),
     [
-        (OSError(28, "No space left on device"), "no disk space left ([Errno 28]"),
+        (OSError(28, "No space left on device"), "no space left on device: "),
         (
             RuntimeError("An error occurred\nCaused by: java.lang.OutOfMemoryError: Java heap space\n\tat x"),
             "the heap of Spark's driver is too small (Caused by: java.lang.OutOfMemoryError: Java heap space); ",
@@ -77,11 +81,96 @@ def test_a_known_cause_is_one_line_with_the_next_step(error: Exception, beginnin
     assert "\n" not in line
 
 
+JAVA = """An error occurred while calling o127.parquet.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed 1 times: java.io.IOE
+\tat org.apache.hadoop.fs.ChecksumFileSystem.create(ChecksumFileSystem.java:774)
+Caused by: java.io.FileNotFoundException: /data/lake/messages/part-0.parquet (Permission denied)
+\tat java.base/java.io.FileOutputStream.open0(Native Method)
+\t... 18 more
+"""
+
+
+def error_of(package: str, name: str, text: str) -> Exception:
+    error: Exception = type(name, (Exception,), {"__module__": package})(text)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            RuntimeError(JAVA),
+            "FileNotFoundException: /data/lake/messages/part-0.parquet (Permission denied)",
+        ),
+        (
+            error_of("py4j.protocol", "Py4JJavaError", JAVA.partition("Caused by")[0]),
+            "SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed 1 times: java.io.IOE: /lake",
+        ),
+        (
+            error_of("pyspark.errors.exceptions.connect", "SparkConnectGrpcException", "(x.Y) Unable to read\nJVM"),
+            "Unable to read: /lake",
+        ),
+        (error_of("deltalake.exceptions", "Other", "Generic error: /lake/a\nmore"), "Generic error: /lake/a"),
+        (error_of("pyarrow.lib", "ArrowInvalid", ""), "ArrowInvalid: /lake"),
+    ],
+)
+def test_an_unknown_cause_is_one_line_with_its_path_and_never_the_java_call(error: Exception, line: str) -> None:
+    assert fault_line(error, [Path("/lake")]) == line
+
+
+def test_a_full_disk_is_named_by_the_error_else_it_is_the_fullest_one(tmp_path: Path) -> None:
+    """Of the folders one is on a file system without free space."""
+    named = OSError(28, "No space left on device", "/data/x")
+    assert str(fault_line(named, [tmp_path])).startswith("no space left on device: /data/x ([Errno 28]")
+    java = RuntimeError(f"Caused by: java.io.FileNotFoundException: {tmp_path}/a (No space left on device)")
+    assert str(fault_line(java)).startswith(f"no space left on device: {tmp_path}/a (")
+    unnamed = OSError(28, "No space left on device")
+    assert str(fault_line(unnamed, [tmp_path, Path("/proc")])).startswith("no space left on device: /proc (")
+    assert "the disk of the lake, of staging or of TMPDIR (" in str(fault_line(unnamed))
+
+
+@pytest.mark.spark
+def test_an_error_of_spark_names_cause_and_path() -> None:
+    with pytest.raises(EngineError) as caught, engine_session(replace(ON_SAIL, engine="spark")) as session:
+        session.range(3).write.parquet("/proc/nowhere")
+    assert re.match(r"IOException: Mkdirs failed to create file:/proc/nowhere/", str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.loads
+def test_an_error_of_sail_names_cause_and_path(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(EngineError) as caught, engine_session(ON_SAIL, folders=[tmp_path]) as session:
+        session.read.schema("id BIGINT").parquet(str(broken)).collect()
+    assert str(caught.value) == f"Parquet error: Invalid Parquet file. Corrupt footer: {tmp_path}"
+
+
+@pytest.mark.parametrize("kib", [20, 200])
+def test_a_store_on_a_full_disk_is_named(tmp_path: Path, kib: int) -> None:
+    """A limit on the size of files takes the place of a full disk. It would cut the files of compiled code, too."""
+    most = kib << 10
+    store = f"sqlite:///{tmp_path}/store"
+    done = subprocess.run(
+        [sys.executable, "-c", "from cli.main import main; main()", "migrate"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], "PERMANODE_STORE": store, "PERMANODE_NETWORK": "x"}
+        | {"PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(rf"permanode: .*{tmp_path}/store.*", line)
+    assert re.search("disk I/O error|no space left on device|file too large", line)
+
+
 def test_the_cause_is_found_in_the_errors_that_an_error_was_raised_from() -> None:
     """A full disk comes before what it ended, wherever it is. A long line is shortened around the cause."""
     error = Py4JNetworkError("Answer from Java side is empty")
     error.__context__ = RuntimeError(f"{'x' * 500} No space left on device {'y' * 500}")
-    with pytest.raises(EngineError, match=r"^no disk space left \(…x+ No space left on device y+…\); ") as caught:
+    with pytest.raises(
+        EngineError, match=r"^no space left on device: .* \(…x+ No space left on device y+…\); "
+    ) as caught:
         raise_in_block(error)
     assert len(str(caught.value)) < 400
 
@@ -205,8 +294,8 @@ def load_after_lease(loading: Loading) -> None:
 @pytest.mark.parametrize(
     ("free_kib", "fault", "text"),
     [
-        (64, EngineError, "no disk space left (.*); free space for the lake"),
-        (1_024, StoreUnavailable, "the disk of the store is full: free space on it"),
+        (64, EngineError, "no space left on device: {disk}/.* \\(.*\\); free space for the lake"),
+        (1_024, StoreUnavailable, "no space left on device: {disk}/.*; free space on it"),
     ],
 )
 def test_a_disk_that_was_full_during_a_load_and_the_next_load(
@@ -225,7 +314,7 @@ def test_a_disk_that_was_full_during_a_load_and_the_next_load(
         loading.load(FIRST, genesis=GENESIS)
         before = loading.rows()
         leave(free_kib)
-        with pytest.raises(fault, match=f"^{text}.*, then run the command again$"):
+        with pytest.raises(fault, match=f"^{text.format(disk=tmp_path / 'disk')}.*, then run the command again$"):
             loading.load(*REST)
         rows = loading.rows()
         assert [name for name in rows if rows[name] != before[name]] == []
