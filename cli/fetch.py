@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import following
+from cli.bars import shown
 from cli.options import Into, Json, MaxSize, parse_range
-from cli.progress import fetched_lines, shown
+from cli.progress import fetched_lines
 from db.connect import StoreSettings
 from db.intervals import Intervals, subtract
 from etl.archive import MAX_FILE_BYTES

@@ -109,7 +109,7 @@ def loader(loads: Loads, thread: Executor, into: Path, earlier: Sequence[Path]) 
             seconds = time.monotonic() - begun
             log.info("%s milestones loaded, %s messages, %.2f s", report.milestones, report.messages, seconds)
         if report.rejects or report.held:
-            log.warning("%s rejects; %s", report.rejects, report.held or "`permanode status` lists them")
+            log.warning("%s rejects; %s", report.rejects, report.held or "`permanode rejects list` lists them")
         await asyncio.sleep(PAUSE_S)
         return _seconds(loads.days_due_s())
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from cli.bars import shown
 from cli.options import etl_settings
-from cli.progress import shown
 
 lake = typer.Typer(help="Maintains and queries the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
+from cli.bars import shown
 from cli.options import Json, Range, etl_settings, parse_range
-from cli.progress import job_lines, present, proved_lines, shown, step_lines
+from cli.progress import job_lines, present, proved_lines, step_lines
 from etl.report import WITH_REJECTS, Report
 
 Bulk: TypeAlias = Annotated[

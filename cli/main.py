@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, dependencies, develop, fetch, lake, proof, serve, statement
+from cli import archive, dependencies, develop, fetch, lake, proof, rejects, serve, statement
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -98,6 +98,7 @@ def options(
 for name, group in {
     "lake": lake.lake,
     "archive": archive.archive,
+    "rejects": rejects.rejects,
     "proof": proof.proof,
     "dependencies": dependencies.dependencies,
 }.items():
@@ -148,5 +149,7 @@ def describe_error(error: Exception) -> str:
     """Describes an error in one line. For a missing extra it names the extra."""
     if isinstance(error, ModuleNotFoundError) and error.name and (extra := EXTRAS.get(error.name.partition(".")[0])):
         return f"{error.name} is not installed; install Permanode with the extra [{extra}]"
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.strerror[:1].lower()}{error.strerror[1:]}: {error.filename}"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
     return first + (" … (--debug prints all lines)" if rest else "")

@@ -61,11 +61,17 @@ def build_etl(settings: Settings, **fixed: str) -> "EtlSettings":
 
 
 def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, int | None]:
-    """Parses `a:b` (milestones a ≤ m < b, like the names of archive files). Returns None for an omitted end."""
+    """Parses `a:b` (milestones a ≤ m < b, like the names of archive files), or a single milestone. Returns None for an
+    omitted end.
+    """
     if text is None:
         return None, None
+    if re.fullmatch(r"\d+", text, re.ASCII):
+        return int(text), int(text) + 1
     if found := re.fullmatch(r"(\d*):(\d*)", text, re.ASCII):
         first, last = (int(end) if end else None for end in found.groups())
         if first is None or last is None or first < last:
             return first, last
-    raise typer.BadParameter("expected FIRST:LAST, e.g. 1:100001; you can omit either end", param_hint=hint)
+    raise typer.BadParameter(
+        "expected FIRST:LAST, e.g. 1:100001 (you can omit either end), or one milestone", param_hint=hint
+    )

@@ -292,6 +292,10 @@ time.
 The body must arrive within the timeout of the request. Bodies of other requests are not read. A path over {cone}
 messages took an eighth of a second on one core, over a thousand 1.3 ms.
 
+## Input files
+
+Lines and compressed files have limits, too: [input files](sources.md#limits-and-rejects).
+
 ## MQTT
 
 | of a client, or of a worker | limit | above |

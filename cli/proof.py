@@ -31,7 +31,8 @@ def check_proof(
 ) -> None:
     """Verifies a proof of inclusion. Needs only the file and the keys that sign milestones.
 
-    Prints each check. Exit code 0: the proof is valid; 1: it is invalid, or the keys are unknown.
+    Prints each check. Exit code 0: the proof is valid; 1: it is invalid, or nobody knows who may sign (signers
+    unknown).
 
     Example: permanode proof check proof.json --key-ranges a9b4…:1:5000,d65c…:4000 --threshold 2
     """

@@ -12,7 +12,10 @@ from ledger.inclusion_proof import APPLIED, REFERENCED, InclusionProof, find_cla
 from ledger.json_reader import JsonError
 from ledger.milestone_proof import find_signature_fault, signatures
 
-NOBODY = "unknown coordinator keys: pass --key-ranges, or select a network with --network"
+UNKNOWN = "signers unknown"
+"""The result for a proof of which everything but the signers was checked."""
+
+HOW = "pass --key-ranges, or select a network with --network"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +37,35 @@ def read_proof(file: Path) -> InclusionProof:
 
 
 def check(proof: InclusionProof, coordinator: Coordinator | None) -> Verdict:
-    """Checks a proof. Without a coordinator it is never valid, because anybody can sign a milestone."""
+    """Checks a proof. Without a coordinator it is never valid, because anybody can sign a milestone: if all else is
+    right, its signers are unknown.
+    """
     milestone, form = proof.milestone, form_of(proof.milestone)
     found = message_id(proof.message)
     claims = find_claims(proof)
-    fault = NOBODY if coordinator is None else find_signature_fault(milestone, coordinator)
+    fault = None if coordinator is None else find_signature_fault(milestone, coordinator)
     proved = APPLIED if APPLIED in claims else REFERENCED
-    is_valid = bool(claims) and fault is None
+    is_valid = bool(claims) and fault is None and coordinator is not None
     time = (
         datetime.fromtimestamp(milestone.timestamp, UTC).isoformat() if milestone.timestamp < 2**32 else "no timestamp"
     )
     name = form.message_key
     of_leaf = "is the leaf" if found == proof.path.leaf else f"is NOT the leaf {form.prefix}{proof.path.leaf.hex()}"
     of_root = f"of the messages that the milestone {proved}" if claims else "that is NOT in the milestone"
-    signed = f"{len(signatures(milestone))} of the coordinator" if fault is None else f"NOT sufficient: {fault}"
+    count = len(signatures(milestone))
+    signed = f"{count} of the coordinator" if fault is None else f"NOT sufficient: {fault}"
+    if coordinator is None:
+        signed = f"{count}; {UNKNOWN}: {HOW}"
+    result = f"valid: the milestone {proved} the {name}"
+    if not is_valid:
+        result = (
+            "invalid" if fault or not claims else f"{UNKNOWN}; all else is right: the milestone {proved} the {name}"
+        )
     lines = [
         f"milestone   {milestone.index} ({form.codec.name}), {time}",
         f"{name:<10}  {form.prefix}{found.hex()} {of_leaf}",
         f"path        {len(proof.path.steps)} steps to the root {of_root}",
         f"signatures  {signed}",
-        f"valid: the milestone {proved} the {name}" if is_valid else "invalid",
+        result,
     ]
     return Verdict(is_valid, lines)

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from cli.options import Json
-from cli.progress import plan_text, status_lines
+from cli.progress import plan_text
+from cli.status_text import status_lines, table_lines
 from db.connect import StoreSettings
 
 SHORT = 4
@@ -40,18 +41,21 @@ def serve(
     from cli import serving
 
     own = {"api_host": ("--host", host), "api_port": ("--port", port), "api_workers": ("--workers", workers)}
-    serving.serve(context.obj.settings(**own))
+    serving.serve(context.obj.settings(**own), announce=typer.echo)
 
 
 def status(
     context: typer.Context,
     as_json: Json = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Also show the size of each table and the migrations.")
+    ] = False,
     check: Annotated[
         int | None,
         typer.Option("--check", min=1, metavar="N", help="Also count the rows of the N newest complete milestones."),
     ] = None,
 ) -> None:
-    """Shows which milestones are stored, missing and rejected, and the size of each table.
+    """Shows which milestones are stored and missing, and how far they are proved; the newest milestone, rejects, size.
 
     For a Wormhole network it shows messages by day and by verification result, duplicates and missing sequences.
 
@@ -72,7 +76,8 @@ def status(
     with closing(open_store(settings)) as store:
         found = asyncio.run(get_status(store, settings.network))
     values = dataclasses.asdict(found) | ({} if short is None else {"short": short})
-    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(status_lines(found, short)))
+    lines = [*status_lines(found, short), *(["", *table_lines(found)] if tables else [])]
+    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(lines))
     raise typer.Exit(SHORT if short else 0)
 
 

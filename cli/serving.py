@@ -47,17 +47,31 @@ them in again page by page, which took more than half of the time of a three-yea
 """
 
 
-def serve(settings: Settings, listener: socket.socket | None = None) -> None:
-    """Serves until it is interrupted, on `listener` if the port is already bound."""
+def serve(
+    settings: Settings, listener: socket.socket | None = None, announce: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serves until it is interrupted, on `listener` if the port is already bound. `announce` receives the URL and the
+    networks once all stores are open.
+    """
     api = settings.build("api", ApiSettings)
     settings.store()
     listener = listener or listen(api.host, api.port)
     if api.workers == 1:
         logs.configure()
-        run(settled_app(settings), listener, api)
+        app = settled_app(settings)
+        announce(served_text(listener, settings))
+        run(app, listener, api)
     else:
+        announce(served_text(listener, settings))
         os.environ |= settings.environment()
         run("cli.serving:make_worker_app", listener, api)
+
+
+def served_text(listener: socket.socket, settings: Settings) -> str:
+    """The URL of the server, and its networks."""
+    host, port, *_ = listener.getsockname()
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"serving {', '.join(settings.networks)} on {url}"
 
 
 def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:

@@ -37,10 +37,27 @@ def format_intervals(value: Intervals) -> str:
 
 
 def in_words(value: Intervals) -> str:
-    """Formats the first twenty intervals as 1–20, 22."""
-    texts = [f"{first}–{last}" if first < last else str(first) for first, last in value]
+    """Formats the first twenty intervals as 1:21, 22: the form of --range, without the last milestone."""
+    texts = [word(each) for each in value]
     more = f" and {len(texts) - 20:,} more" if len(texts) > 20 else ""
     return (", ".join(texts[:20]) or "none") + more
+
+
+def word(interval: tuple[int, int]) -> str:
+    """Formats an interval as 1:21, or as 22 if it is a single milestone."""
+    first, last = interval
+    return f"{first}:{last + 1}" if first < last else str(first)
+
+
+def in_width(value: Intervals, cells: int) -> str:
+    """Formats as many intervals as fit into that many characters, and the number of the others."""
+    texts = [word(each) for each in value]
+    for shown in range(len(texts), 0, -1):
+        more = len(texts) - shown
+        text = ", ".join(texts[:shown]) + (f" and {more:,} more" if more else "")
+        if len(text) <= cells or shown == 1:
+            return text
+    return "none"
 
 
 def size(value: Intervals) -> int:

@@ -10,7 +10,17 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from db import schema
-from db.intervals import Intervals, add, format_intervals, intersect, intervals, of_indices, parse_intervals, subtract
+from db.intervals import (
+    Intervals,
+    add,
+    format_intervals,
+    gaps,
+    intersect,
+    intervals,
+    of_indices,
+    parse_intervals,
+    subtract,
+)
 from db.store import Bound, Row, Store
 from ledger.levels import LEVELS, weakest
 
@@ -32,6 +42,17 @@ class Held:
     def unlogged(self) -> Intervals:
         """Complete milestones that no known archive file contains."""
         return subtract(self.complete, self.logged)
+
+
+def missing(found: Held, genesis: int | None) -> Intervals:
+    """Milestones that are neither complete nor incomplete, from the one after genesis (else the lowest) to the
+    highest.
+    """
+    known = add(found.complete, found.incomplete)
+    if not known:
+        return []
+    first = known[0][0] if genesis is None else min(known[0][0], genesis + 1)
+    return gaps(known, first, known[-1][1])
 
 
 def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:

@@ -5,8 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from typing import Any, TypeAlias
+
+from db.intervals import Intervals
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,19 @@ GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 ENGINE_START = "engine_start"
 """The stage that is not part of any rate."""
 
+WRITES = 20
+"""Tables that a batch of the ledger state writes, about."""
+
 _stage: ContextVar[str] = ContextVar("stage")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The numbers of complete and incomplete milestones of a store, and its missing milestones."""
+
+    complete: int
+    incomplete: int
+    missing: Intervals
 
 
 @dataclass
@@ -44,6 +59,7 @@ class Report:
 
     - `engine`: the engine that ran it, a value of etl.engine.current.ENGINES.
     - `reopened`: milestones that were incomplete in the store and were written again from the lake.
+    - `stored`: what the store has after the run; None for a Wormhole network, and for a run of one part.
     - `ledger_index`: the milestone of the store's ledger state; None without genesis. `held`: why it cannot advance.
     - `unreconciled`: the first milestone whose balances and treasury do not add up to the token supply, with both sums.
     - `faulty`: number of faults that the level `full` found; `faults`: the first of them.
@@ -62,6 +78,7 @@ class Report:
     rows_by_table: dict[str, int] = field(default_factory=dict)
     rejects: int = 0
     rejected: list[str] = field(default_factory=list)
+    stored: Stored | None = None
     ledger_index: int | None = None
     held: str = ""
     unreconciled: str = ""
@@ -75,6 +92,7 @@ class Report:
 
     def __post_init__(self) -> None:
         self._counting = threading.Lock()
+        self._noted: Callable[[], None] = lambda: None
         self._at_work = 0
         self._since = 0.0
 
@@ -116,6 +134,29 @@ class Report:
             of_stage = self.rows_by_stage.get(_stage.get(""), {})
             for counted in (self.rows_by_table, of_stage):
                 counted[table] = counted.get(table, 0) + rows
+        self._noted()
+
+    @contextmanager
+    def counted_writes(self, notify: Notify, begin: Progress, to: int | None = None) -> Iterator[None]:
+        """Reports the progress of a stage from `begin` to `to` units while the block writes tables: about WRITES of
+        them, or, without `to`, as many as `begin` has units in all.
+        """
+        writes = WRITES if to is not None else begin.total or 1
+        to = begin.total or 0 if to is None else to
+        number = count(1)
+
+        def note() -> None:
+            # The number is a guess, so the last part is reported at the end.
+            share = min(next(number), writes - 1) / writes
+            notify(replace(begin, done=begin.done + int((to - begin.done) * share)))
+
+        before, self._noted = self._noted, note
+        notify(begin)
+        try:
+            yield
+        finally:
+            self._noted = before
+        notify(replace(begin, done=to))
 
     def as_json(self) -> dict[str, Any]:
         """The report as a JSON object."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from db.admin.status import ENGINE
 from db.connect import StoreSettings, open_store
 from db.intervals import intersect
-from db.schema import keyspace_info, protocols
+from db.intervals import size as size_of
+from db.schema import keyspace_info, protocols, rejects
 from db.store import WritableStore
 from etl.analytics import catch_up as analyse
 from etl.engine.choice import bytes_of, choose_engine
@@ -27,9 +28,10 @@ from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
 from etl.lake.delta import Lake, lake_root, literal_path
+from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.pipeline import Job, run_steps
-from etl.report import ENGINE_START, Notify, Progress, Report, quiet
+from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
@@ -87,15 +89,17 @@ def load(
         return _load_vaas(store_settings, settings, sources, prices, tokens, notify)
     _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
     files = archive_files(sources) if sources or genesis is None else []
+    size = bytes_of(files)
     with (
-        open_run(store_settings, settings, notify, span_of(files), bulk=bulk, size=bytes_of(files)) as publication,
+        open_run(store_settings, settings, notify, span_of(size), bulk=bulk, size=size) as publication,
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
     ):
         if files:
-            pool.submit(start_workers, publication.lake, bytes_of(files))
+            pool.submit(start_workers, publication.lake, size)
         run_steps(
             IOTA, IotaRun(publication, files, first, last, force, genesis=genesis, bulk=bulk, analytics=analytics)
         )
+        publication.report.stored = _stored(publication.reads)
     return publication.report
 
 
@@ -118,7 +122,13 @@ def rebuild(
         return publication.report
     with open_run(store_settings, settings, notify, bulk=bulk) as publication:
         run_steps(IOTA_REBUILD, IotaRun(publication, bulk=bulk, analytics=analytics))
+        publication.report.stored = _stored(publication.reads)
     return publication.report
+
+
+def _stored(reads: StoreReads) -> Stored:
+    held = reads.held()
+    return Stored(size_of(held.complete), size_of(held.incomplete), reads.missing())
 
 
 def analytics(
@@ -184,6 +194,23 @@ def compact_lake(lake: str, *, retain_hours: int = maintenance.RETAIN_HOURS, not
     return maintenance.compact(lake_root(lake), retain_hours, notify)
 
 
+def clear_rejects(store_settings: StoreSettings, settings: EtlSettings, wanted: Wanted) -> int:
+    """Removes rejects from store and lake, and returns their number. Milestones that are incomplete stay so.
+
+    Raises LeaseHeld if another run writes to the store.
+    """
+    root, run = lake_path(store_settings, settings), uuid.uuid4().hex[:12]
+    with closing(open_store(store_settings, writable=True)) as store, held_lease(store, run):
+        found = list_rejects(root, wanted)
+        # The lake last: if this run is killed, the next one finds the same rejects.
+        with store.batch() as batch:
+            for each in found:
+                batch.delete(rejects, tuple(each[name] for name in rejects.key))
+        if found:
+            remove_rejects(root, wanted, run)
+    return len(found)
+
+
 def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
     """Returns the lake's path: the setting, or lake/ inside a SQLite store.
 
@@ -240,8 +267,13 @@ def open_run(
         notify(Progress(settings.engine, 0, None, "starting"))
         with report.timed(ENGINE_START):
             span = span or span_of_analytics(reads.held().messages)
-            spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
+            spark = stack.enter_context(
+                engine_session(
+                    settings, span=span, cluster=bool(store.nodes()), folders=[Path(root), below / "staging", below]
+                )
+            )
         _note_engine(store, reads, settings.engine)
+        notify(Progress(settings.engine, 1, 1, "started"))
         stack.enter_context(run_scratch())
         staging = stack.enter_context(closing(Staging(below / "staging", size or 0)))
         lake = Lake(spark, root, run)
@@ -249,7 +281,7 @@ def open_run(
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         check()
         # A machine's first JVM writes its class archive now, which takes seconds.
-        notify(Progress(settings.engine, 1, 1, "ending"))
+        notify(Progress("end", 0, None, f"stopping {settings.engine}"))
 
 
 def _note_engine(store: WritableStore, reads: StoreReads, engine: str) -> None:
@@ -271,8 +303,8 @@ def _load_vaas(
     for each in (prices, tokens):
         if each is not None and not each.is_file():
             raise FileNotFoundError(f"{each}: no such file")
-    span = span_of(files, VAA_WEIGHT)
     size = bytes_of(files)
+    span = span_of(size, VAA_WEIGHT)
     with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication:
         run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens))
     return publication.report

@@ -58,6 +58,11 @@ class StoreReads:
         """Complete milestones, ascending."""
         return self.held().complete
 
+    def missing(self) -> Intervals:
+        """The missing milestones, as `permanode status` defines them."""
+        genesis = self._answer(ledger.find_genesis(self._store, self.network))
+        return sync.missing(self.held(), genesis)
+
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
         return self._answer(sync.find_newest_milestone(self._store, self.network))

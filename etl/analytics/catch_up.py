@@ -86,14 +86,13 @@ def analyse(
         with publication.report.timed(f"analytics_{step.name}"):
             step.run(publication, wanted[step.name])
 
-    def report(done: int) -> None:
-        publication.notify(Progress("analytics", done, len(steps), "steps of the analytics"))
-
-    report(0)
-    with ThreadPoolExecutor(len(STEPS), thread_name_prefix="analytics") as pool:
-        for done, ended in enumerate(as_completed([pool.submit(run, step) for step in steps]), start=1):
+    begin = Progress("analytics", 0, sum(len(step.tables) for step in steps), "tables")
+    with (
+        publication.report.counted_writes(publication.notify, begin),
+        ThreadPoolExecutor(len(STEPS), thread_name_prefix="analytics") as pool,
+    ):
+        for ended in as_completed([pool.submit(run, step) for step in steps]):
             ended.result()
-            report(done)
     if (wanted["milestones"] or wanted["days"]) and only is None:
         due = subtract(add(due, wanted["milestones"]), wanted["days"])
         _note(publication, add(before, wanted["milestones"]), due)

@@ -123,14 +123,16 @@ def stopped_by_signals() -> asyncio.Event:
 
 
 async def retry(request: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
-    """Sends a request again until it succeeds or the attempts are used up; then raises its Fault."""
+    """Sends the first request to a server again until it succeeds or the attempts are used up; then raises its Fault.
+    If nothing listens at its port, it is raised at once.
+    """
     tried = 0
     while True:
         try:
             return await request()
         except Fault as fault:
             tried += 1
-            if tried >= settings.tries:
+            if tried >= settings.tries or fault.has_no_listener:
                 raise
             await asyncio.sleep(wait_s(settings, tried - 1, fault))
 

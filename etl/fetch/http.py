@@ -39,14 +39,17 @@ responses of 16 concurrent requests fit into memory.
 
 class Fault(Exception):
     """A request failed. `kind` is one of FAULTS. `status` is the status of an error response; `wait_s` is how long the
-    node requests to wait.
+    node requests to wait. `has_no_listener`: nothing listens at that address and port.
     """
 
-    def __init__(self, kind: str, message: str, *, status: int = 0, wait_s: float = 0.0) -> None:
+    def __init__(
+        self, kind: str, message: str, *, status: int = 0, wait_s: float = 0.0, has_no_listener: bool = False
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.status = status
         self.wait_s = wait_s
+        self.has_no_listener = has_no_listener
 
     @property
     def is_for_good(self) -> bool:
@@ -101,7 +104,8 @@ class Http:
             except (TimeoutError, httpx.TimeoutException) as error:
                 raise Fault(TIMEOUT, f"{url}: no complete response within {self._timeout_s:g} s") from error
             except (httpx.TransportError, OSError, BadResponse) as error:
-                raise Fault(BROKEN, f"{url}: {str(error) or type(error).__name__}") from error
+                text = f"{url}: {str(error) or type(error).__name__}"
+                raise Fault(BROKEN, text, has_no_listener=_has_no_listener(error)) from error
             except TooLarge:
                 raise Fault(UNREADABLE, f"{url}: more than {MAX_BODY_BYTES} bytes") from None
         if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
@@ -143,6 +147,17 @@ def _is_plain(url: str) -> bool:
     """Whether a server needs neither encryption nor a proxy nor a password, for which httpx is used."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.username is None and not {"http", "all"} & getproxies().keys()
+
+
+def _has_no_listener(error: BaseException | None) -> bool:
+    """Whether nothing listens at the port of a URL: the cause of an error, or of one that it was raised from."""
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, ConnectionRefusedError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _retry_after(answer: Response) -> float:

@@ -5,8 +5,8 @@ next attempt uses the next node. Milestones in the folder's files are not reques
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -90,12 +90,26 @@ async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> 
             continue
         if name not in names[codec.name]:
             expected = " or ".join(sorted(names[codec.name]))
-            raise ValueError(f"{node.url}: expected a node of network {expected}, found {name}")
+            better = await _path_of(node, store.network, names, settings)
+            raise ValueError(f"{node.url}: expected a node of network {expected}, found {name}{better}")
         found.append(codec)
     if not found:
         apis = " and ".join(codec_name(each) for each in (CHRYSALIS, STARDUST))
-        raise ValueError(f"{node.url}: not the REST API of a node: found neither {apis}")
+        better = await _path_of(node, store.network, names, settings)
+        raise ValueError(f"{node.url}: not the REST API of a node: found neither {apis}{better}")
     return found
+
+
+async def _path_of(node: Node, network: str, names: Mapping[str, set[str]], settings: FetchSettings) -> str:
+    """The URL of the network if the server is a permanode that has it, as the end of an error. Empty otherwise."""
+    url = f"{node.url.partition('/api/')[0]}/api/{network}"
+    async with Http(url, at_once=1, timeout_s=settings.timeout_s) as http:
+        mounted = Node(http)
+        for codec in (CHRYSALIS, STARDUST):
+            with suppress(Fault):
+                if await mounted.network_name(codec) in names[codec.name]:
+                    return f"; use {url}"
+    return ""
 
 
 async def fill_milestones(

@@ -122,11 +122,12 @@ class Ledger:
             most = self.publication.settings.ledger_near
             is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
-            self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
-            totals = self._totals([(frontier + 1, to)])
-            sized = self.publication.for_messages(totals.messages) if is_near else self.publication
-            found = (near if is_near else far)(sized, genesis, frontier, to)
-            frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
+            begin = Progress("ledger", frontier - genesis, last - genesis, "milestones")
+            with report.counted_writes(self.publication.notify, begin, to - genesis):
+                totals = self._totals([(frontier + 1, to)])
+                sized = self.publication.for_messages(totals.messages) if is_near else self.publication
+                found = (near if is_near else far)(sized, genesis, frontier, to)
+                frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
         compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
 

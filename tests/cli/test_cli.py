@@ -1,8 +1,11 @@
 """Behaviour of the command line itself; what commands do is tested with their packages. Help texts are docs/cli.md."""
 
+import io
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -15,11 +18,12 @@ from typer.testing import CliRunner
 
 from api.version import VERSION
 from cli import main as cli
+from cli.bars import shown
 from cli.options import parse_range
-from cli.progress import report_lines, shown, step_lines
+from cli.progress import report_lines, step_lines
 from etl.analytics.catch_up import STEPS
 from etl.jobs import PIPELINES
-from etl.report import Progress, Report
+from etl.report import Progress, Report, Stored
 from etl.verification.audit import Proved
 from tests.conftest import ROOT
 
@@ -79,13 +83,14 @@ def test_an_error_of_many_lines_is_cut_to_its_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "span"), [(None, (None, None)), ("1:9", (1, 9)), ("0:1", (0, 1)), ("5:", (5, None)), (":5", (None, 5))]
+    ("text", "span"),
+    [(None, (None, None)), ("1:9", (1, 9)), ("0:1", (0, 1)), ("5:", (5, None)), (":5", (None, 5)), ("7", (7, 8))],
 )
 def test_a_range_is_two_ends_of_which_either_may_be_open(text: str | None, span: tuple[int | None, int | None]) -> None:
     assert parse_range(text) == span
 
 
-@pytest.mark.parametrize("text", ["5", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])
+@pytest.mark.parametrize("text", ["", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])
 def test_an_invalid_range_is_a_usage_error_that_names_the_flag(text: str) -> None:
     result = CliRunner().invoke(cli.app, ["load", str(ROOT / "sample"), "--range", text])
     assert result.exit_code == 2
@@ -116,21 +121,57 @@ def test_a_named_settings_file_is_read_and_a_missing_one_rejected(tmp_path: Path
     assert "nowhere.toml" in missing.stderr
 
 
-def test_progress_is_json_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with shown() as report:
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [("INFO", [("decode", 0), ("tables", 3)]), ("DEBUG", [("decode", 0), ("tables", 3), ("decode", 50)])],
+)
+def test_progress_is_a_json_line_per_stage_without_a_terminal(
+    level: str, expected: list[tuple[str, int]], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(level, "permanode"), shown() as report:
         report(Progress("decode", 0, 50, "milestones"))
+        report(Progress("tables", 3, 17, "tables"))
         report(Progress("decode", 50, 50, "milestones"))
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert [json.loads(line)["done"] for line in printed.err.splitlines()] == [0, 50]
+    assert [(each["stage"], each["done"]) for each in map(json.loads, printed.err.splitlines())] == expected
 
 
 def test_the_report_says_what_was_loaded_and_what_was_rejected() -> None:
     report = Report("run", milestones=50, complete=49, messages=848, rejects=1, rejected=["a.log:7: broken line"])
     lines = "\n".join(report_lines(report))
-    assert "50 milestones loaded, 49 complete" in lines
-    assert "848 messages" in lines
-    assert "a.log:7: broken line" in lines
+    assert "loaded      50 milestones: 49 complete, 1 incomplete\n" in lines
+    assert "messages    848: " in lines
+    assert "rejects     1\n  a.log:7: broken line\n" in lines
+    assert lines.endswith("next        permanode rejects list")
+
+
+@pytest.mark.parametrize(
+    ("missing", "command"),
+    [
+        ([], "permanode serve"),
+        ([(7, 7), (9, 20)], "permanode fetch --node URL --range 7 --into FOLDER"),
+        ([(9, 20)], "permanode fetch --node URL --range 9:21 --into FOLDER"),
+    ],
+)
+def test_the_report_ends_with_what_the_store_has_and_misses_and_the_next_command(
+    missing: list[tuple[int, int]], command: str
+) -> None:
+    lines = report_lines(Report("run", milestones=5, complete=5, stored=Stored(55, 0, missing)))
+    assert lines[-1] == f"next        {command}"
+    gaps = sum(last - first + 1 for first, last in missing)
+    assert f"milestones  55 complete, 0 incomplete, {gaps} missing" in lines
+    assert [each for each in lines if each.startswith("missing")] == (
+        [f"missing     {command.split()[5] if len(missing) == 1 else '7, 9:21'}"] if missing else []
+    )
+    # A range of a report is an argument of --range.
+    if missing:
+        assert parse_range(command.split()[5]) == (missing[0][0], missing[0][1] + 1)
+
+
+def test_a_reports_text_cannot_control_the_terminal() -> None:
+    report = Report("run", rejects=1, rejected=["a\x1b[2J.log:7: line: found \x07"])
+    assert "  a\\x1b[2J.log:7: line: found \\x07" in report_lines(report)
 
 
 def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path) -> None:
@@ -167,7 +208,7 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     assert requested == [{"first": 3, "last": 9, "level": level}]
     assert (done.exit_code, done.stdout.splitlines()) == (
         code,
-        [f"{'3–7':<24}full", f"{'8':<24}{'signed':<12}ab: in the cone of milestone 7 already"],
+        [f"{'3:8':<24}full", f"{'8':<24}{'signed':<12}ab: in the cone of milestone 7 already"],
     )
     reported = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
     assert requested[1] == {"first": None, "last": None, "level": None}
@@ -195,7 +236,7 @@ def test_analytics_are_made_again_of_a_range_or_of_all(
     assert (done.exit_code, requested) == (0, [{"first": span[0], "last": span[1]}])
 
 
-@pytest.mark.parametrize("arguments", [[], ["3:9", "--all"], ["9:3"], ["3"]])
+@pytest.mark.parametrize("arguments", [[], ["3:9", "--all"], ["9:3"], ["3-9"]])
 def test_analytics_of_neither_or_of_both_are_a_usage_error(arguments: list[str]) -> None:
     done = CliRunner().invoke(cli.app, [*STORE, "analytics", *arguments])
     assert done.exit_code == 2
@@ -279,6 +320,52 @@ def test_help_has_a_short_option(tmp_path: Path, command: list[str]) -> None:
     done = permanode(*command, "-h", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, permanode(*command, "--help", cwd=tmp_path).stdout)
     assert done.stdout.startswith(f"Usage: {' '.join(['-c', *command])} [OPTIONS]")
+
+
+def test_serve_prints_its_url_and_networks(tmp_path: Path) -> None:
+    networks = ("permatest-1", "wormhole-devnet")
+    text = 'network = "permatest-1"\n' + "".join(f'[networks.{name}]\nurl = "sqlite:///{name}"\n' for name in networks)
+    (tmp_path / "permanode.toml").write_text(text)
+    for name in networks:
+        assert permanode("--network", name, "migrate", cwd=tmp_path).returncode == 0
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; main()", "serve", "--port", str(port)],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout is not None
+    line = started.stdout.readline()
+    started.terminate()
+    rest, errors = started.communicate(timeout=60)
+    assert line == f"serving permatest-1, wormhole-devnet on http://127.0.0.1:{port}\n", errors
+    assert (rest, started.returncode in (0, -signal.SIGTERM)) == ("", True)
+
+
+def test_bars_move_and_have_rate_and_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage without a total pulses; one with a total shows rate and remaining time. All columns fit into 80 cells."""
+    terminal, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
+    with shown() as report:
+        report(Progress("sail", 0, None, "starting"))
+        for done in range(0, 60, 10):
+            now[0] += 2.0
+            report(Progress("analytics", 1_000_000 + done, 1_000_100, "milestones"))
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue()).replace("\r", "\n").splitlines()
+    (pulsing,) = {line for line in last[-2:] if "sail" in line}
+    (moving,) = {line for line in last[-2:] if "analytics" in line}
+    assert max(map(len, (pulsing, moving))) <= 80
+    assert "0/?" in pulsing
+    assert re.search(r"1000050/1000100 milestones 5\.0/s 0:00:10 00:10", moving), moving
 
 
 def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path) -> None:

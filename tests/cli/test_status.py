@@ -1,6 +1,7 @@
 """`permanode status` and `permanode purge` over a small store whose rows the test inserts itself."""
 
 import json
+import re
 import time
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from cli import main as cli
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
+from db.queries.reconciliation import Reconciliation
 from db.sqlite.store import SqliteStore
 from tests.db.stores import MIGRATIONS
 
@@ -28,13 +30,17 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
     monkeypatch.setenv("PERMANODE_STORE_CHUNK_SIZE", "7")
     migrate(settings)
     with closing(open_store(settings, writable=True)) as opened, opened.batch() as batch:
-        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "logged")
-        batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 3], [6, 6]]", "[[4, 4]]", 70, "[[2, 4]]")])
+        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "logged", "min_timestamp")
+        batch.upsert(
+            schema.ranges, ranges, [(NETWORK, 0, "[[1, 3], [6, 6]]", "[[4, 4]]", 70, "[[2, 4]]", 1_632_102_746_000)]
+        )
         levels = '{"merkle": [[6, 6]], "signed": [[1, 3]]}'
         batch.upsert(schema.proofs, ("network", "ms_range_id", "levels"), [(NETWORK, 0, levels)])
         rejects = ("milestone_index", "file", "line", "item", "reason")
         batch.upsert(schema.rejects, rejects, [(4, "a.log", 4, "", "key nonce is missing")])
         batch.upsert(schema.rejects, rejects, [(-1, "a.log", 9, "", "not JSON")])
+        columns = ("ms_range_id", "milestone_index", "ms_timestamp")
+        batch.upsert(schema.sync, columns, [(0, 6, 1_632_189_146_038)])
     return settings
 
 
@@ -45,15 +51,38 @@ def run(*arguments: str) -> str:
 
 
 def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(store: StoreSettings) -> None:
-    text = run("status")
-    assert "network permatest-1: 4 milestones complete, 70 messages" in text
-    assert "coverage    1 ███··█ 6  66.6 %\n" in text
-    assert "complete    1–3, 6\n" in text
-    assert "incomplete  4\n" in text
-    assert "missing     5\nsigned      1–3\nmerkle      6\n" in text
-    assert "unlogged    1, 6\n" in text
-    assert "a.log:4: line: key nonce is missing" in text
-    assert "a.log:9: line: not JSON" in text
+    years = (time.time() - 1_632_189_146) / (365.25 * 86_400)
+    assert run("status").splitlines() == [
+        "network     permatest-1: 70 messages",
+        "milestones  4 complete, 1 incomplete, 1 missing",
+        f"newest      milestone 6 of 2021-09-21 01:52:26 UTC, {years:.0f} years old",
+        "dates       2021-09-20 to 2021-09-21",
+        "ledger      none; load with --genesis",
+        "coverage    1 ▓▓▓··▒ 6  66.6 %",
+        "            █ full  ▓ signed  ▒ merkle  ░ believed  + in part  · none",
+        "complete    1:4, 6",
+        "incomplete  4",
+        "missing     5",
+        "signed      1:4",
+        "merkle      6",
+        "unlogged    1, 6",
+        "rejects     2; `permanode rejects list`",
+        *run("status").splitlines()[14:],
+    ]
+    *_, size, created, writer = run("status").splitlines()
+    assert re.fullmatch(r"size        [\d.]+ k?B in \d+ rows of \d+ tables; `permanode status --tables`", size)
+    assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000, hrp atoi"
+    assert writer == "writer      none; newest engine none"
+    assert len(run("status").splitlines()) == 17
+
+
+def test_tables_and_migrations_are_shown_on_request(store: StoreSettings) -> None:
+    lines = run("status", "--tables").splitlines()
+    assert lines[: len(run("status").splitlines())] == run("status").splitlines()
+    found = json.loads(run("status", "--json"))
+    rows = [line.split() for line in lines[len(run("status").splitlines()) + 2 :] if line]
+    tables = [[each["table"], f"{each['rows']:,}", f"{each['bytes']:,}"] for each in found["tables"]]
+    assert rows == [*tables, *(["migration", name] for name in found["migrations"])]
 
 
 def test_what_is_missing_at_the_ledgers_beginning_is_reported_too(store: StoreSettings) -> None:
@@ -61,12 +90,13 @@ def test_what_is_missing_at_the_ledgers_beginning_is_reported_too(store: StoreSe
     with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
         batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[9, 10]]", "[]", 70)])
-    assert "coverage    9 ██ 10  100.0 %\n" in run("status")
+    assert "coverage    9 ░░ 10  100.0 %\n" in run("status")
     with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
         batch.upsert(schema.ledger_frontier, ("network", "ledger_index"), [(NETWORK, 0)])
     text = run("status")
-    assert "coverage    1 ········██ 10  20.0 %\n" in text
-    assert "missing     1–8\n" in text
+    assert "coverage    1 ········░░ 10  20.0 %\n" in text
+    assert "missing     1:9\n" in text
+    assert "ledger      0\n" in text
 
 
 def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store: StoreSettings) -> None:
@@ -86,7 +116,41 @@ def test_the_bar_of_many_milestones_shows_every_gap_and_never_claims_all(store: 
     with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
         batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 29999], [30001, 60000]]", "[]", 70)])
-    assert f"coverage    1 {'█' * 29}▒{'█' * 30} 60,000  99.9 %\n" in run("status")
+    assert f"coverage    1 {'░' * 19}+{'░' * 20} 60,000  99.9 %\n" in run("status")
+
+
+def test_a_status_with_much_in_it_fits_one_screen(store: StoreSettings) -> None:
+    """Many short intervals of every level, a follower, rejects: 24 lines of 80 cells."""
+    complete = [[10 * index, 10 * index + 3] for index in range(5_000)]
+    levels = {name: complete[at::4] for at, name in enumerate(("believed", "merkle", "signed", "full"))}
+    with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
+        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "min_timestamp")
+        incomplete = [[10 * index + 5, 10 * index + 6] for index in range(5_000)]
+        row = (NETWORK, 0, json.dumps(complete), json.dumps(incomplete), 7 * 10**9, 1_600_000_000_000)
+        batch.upsert(schema.ranges, ranges, [row])
+        batch.upsert(schema.proofs, ("network", "ms_range_id", "levels"), [(NETWORK, 0, json.dumps(levels))])
+        newest = 49_993
+        batch.upsert(
+            schema.sync, ("ms_range_id", "milestone_index", "ms_timestamp"), [(newest // 7, newest, 1_632_189_146_000)]
+        )
+        batch.upsert(schema.ledger_frontier, ("network", "ledger_index"), [(NETWORK, 49_993), (NETWORK, 0)])
+        sums = Reconciliation(2_779_530_283_277_761, 0, 49_993).text()
+        batch.upsert(
+            schema.keyspace_info,
+            ("name", "value"),
+            [("head", json.dumps([60_000, 1_632_189_200, 12_345.5])), ("reconciled", sums)],
+        )
+    lines = run("status").splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert {line.split()[0] for line in lines if not line.startswith(" ")} >= {
+        "newest", "dates", "ledger", "coverage", "complete", "incomplete", "missing", "full", "signed", "merkle",
+        "believed", "unlogged", "lag", "rejects", "size", "writer",
+    }  # fmt: skip
+    (listed,) = (line for line in lines if line.startswith("complete"))
+    shown = listed.removeprefix("complete    ").partition(" and ")[0].split(", ")
+    assert shown == [f"{10 * index}:{10 * index + 4}" for index in range(len(shown))]
+    assert listed.endswith(f" and {5_000 - len(shown):,} more")
 
 
 def test_status_names_the_writer_while_somebody_loads(store: StoreSettings) -> None:

@@ -78,5 +78,5 @@ def test_gaps_end_where_requested(first, last, wanted):
 
 def test_in_words_there_are_twenty_at_most():
     assert in_words([]) == "none"
-    assert in_words([(1, 20), (22, 22)]) == "1–20, 22"
+    assert in_words([(1, 20), (22, 22)]) == "1:21, 22"
     assert in_words([(3 * index, 3 * index) for index in range(25)]).endswith(", 57 and 5 more")

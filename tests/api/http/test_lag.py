@@ -16,7 +16,7 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from cli.progress import status_lines
+from cli.status_text import status_lines
 from db import schema
 from db.admin.migrate import migrate
 from db.admin.status import get_status
@@ -96,22 +96,22 @@ async def test_the_status_has_the_lag(store: WritableStore) -> None:
     assert (await get_status(store, NETWORK)).lag is None
     follow(store, newest=9, due="[[6,7]]")
     status = await get_status(store, NETWORK)
-    (line,) = (each for each in status_lines(status) if each.startswith("lag "))
-    assert re.fullmatch(
-        r"lag         milestone 7 is 3\d\.\d s old; 2 behind the node at 2023-11-14 22:13:20\+00:00; "
-        r"2 not yet counted in their days",
-        line,
+    assert re.search(
+        r"\nlag         milestone 7 is 3\d\.\d s old; 2 not yet in their days\n"
+        r" {12}2 behind the node at 2023-11-14 22:13:20 UTC\n",
+        "\n".join(status_lines(status)),
     )
 
 
 @pytest.mark.parametrize(
     ("newest", "eta_s", "end"),
-    [(9, 90.0, r"; reaches the node at about 2023-11-14 22:14:50\+00:00"), (9, None, ""), (7, 0.0, "")],
+    [(9, 90.0, r", reached at about 2023-11-14 22:14:50 UTC"), (9, None, ""), (7, 0.0, "")],
 )
 async def test_far_behind_the_node_the_status_says_when_the_follower_reaches_it(
     store: WritableStore, newest: int, eta_s: float | None, end: str
 ) -> None:
     follow(store, newest, "[]", eta_s)
     status = await get_status(store, NETWORK)
-    (line,) = (each for each in status_lines(status) if each.startswith("lag "))
-    assert re.search(f"0 not yet counted in their days{end}$", line)
+    text = "\n".join(status_lines(status))
+    assert "s old; 0 not yet in their days\n" in text
+    assert f" behind the node at 2023-11-14 22:13:20 UTC{end}\n" in text.replace("\n" + 12 * " " + "2023", " 2023")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.progress import status_lines
+from cli.status_text import status_lines
 from db.admin import wormhole_status as status_wormhole
 from db.admin.status import get_status
 from tests.api.wormhole_network import DAY_S, NETWORK, World
@@ -54,10 +54,15 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert found.missing == sum(each[2] for each in expected.values())
 
     text = status_lines(status)
-    assert text[0] == f"network {NETWORK}: {len(world.verified)} verified messages of {len(emitters) + 1} emitters"
+    assert text[0] == f"network     {NETWORK}"
+    assert text[1] == f"messages    {len(world.verified):,} verified, of {len(emitters) + 1:,} emitters"
     assert f"missing     {found.missing:,} sequences" in text
-    assert text[2].startswith(f"verdicts    verified {len(world.verified)}, ")
-    assert text[2].endswith("; without a VAA 2")
+    assert text[3].startswith(f"verdicts    verified {len(world.verified)}, ")
+    verdicts = text[3].replace("\n", "").endswith("; without a VAA 2")
+    assert verdicts
+    lines = "\n".join(text).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
     assert not any(line.startswith(("complete", "coverage")) for line in text)
     assert json.loads(json.dumps(dataclasses.asdict(found)))["days"][0][0] == date(min(days))
 

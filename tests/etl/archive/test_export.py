@@ -134,7 +134,7 @@ def test_the_command_reports_what_is_missing_in_the_store(
     assert CliRunner().invoke(cli.app, [*command, "5:10"]).exit_code == 0
     short = CliRunner().invoke(cli.app, [*command, "45:55"])
     assert short.exit_code == 3
-    assert "incomplete, not written: 51–54" in short.output
+    assert "incomplete, not written: 51:55" in short.output
 
 
 @pytest.mark.thorough

@@ -267,9 +267,46 @@ def test_a_node_of_another_network_and_no_node_are_rejected(ledger: Ledger, node
     assert not list(tmp_path.iterdir())
 
 
+def test_a_permanode_with_another_network_at_that_path_is_named_with_the_right_one(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        is_root = path in ("/api/v1/info", "/api/core/v2/info")
+        return status, body.replace(ledger.network.encode(), b"elsewhere-1") if is_root else body
+
+    with proxied(node, edit=edit) as proxy:
+        with pytest.raises(ValueError, match="found elsewhere-1; use ") as caught:
+            fetch(ledger.store, [proxy.url], tmp_path, [(1, 2)], QUICK)
+        *_, url = str(caught.value).split()
+        assert url == f"{proxy.url}/api/{ledger.network}"
+        with pytest.raises(ValueError, match=f"not the REST API of a node: found neither .*; use {url}$"):
+            fetch(ledger.store, [f"{proxy.url}/api/elsewhere-2"], tmp_path, [(1, 2)], QUICK)
+        assert fetch(ledger.store, [url], tmp_path, [(1, 2)], QUICK).count == 2
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_server_that_does_not_exist_is_reported_without_a_second_try(
+    ledger: Ledger, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("etl.fetch.fill.asyncio.sleep", sleep)
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        down = f"{scheme}://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(Fault) as caught:
+            fetch(ledger.store, [down], tmp_path, [(3, 4)], FetchSettings(tries=6))
+    assert str(caught.value).startswith(f"{down}/api/v1/info: ")
+    assert waits == []
+
+
 def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str, tmp_path: Path) -> None:
     fetch(ledger.store, [node], tmp_path / "whole", [(1, 12)], FetchSettings(max_bytes=200_000))
-    command = [sys.executable, "-c", "from cli.main import main; main()", "fetch", "--node", node, "--range", "1:13"]
+    command = [sys.executable, "-c", "from cli.main import main; main()", "--debug", "fetch"]
+    command += ["--node", node, "--range", "1:13"]
     command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
     variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
@@ -296,7 +333,7 @@ def test_the_command_ends_with_3_and_names_what_was_not_available(
     command = ["fetch", "--node", node, "--into", str(tmp_path)]
     done = CliRunner().invoke(cli.app, [*command, "--range", "49:53"])
     assert done.exit_code == 3
-    assert "missing: 51–52" in done.output
+    assert "missing: 51:53" in done.output
     assert CliRunner().invoke(cli.app, [*command, "--range", "40:51", "--missing"]).exit_code == 0
     assert len(lines_of(tmp_path)) == 2
     for wrong in (["--range", "5:"], ["--follow", "--range", "1:5"], ["--load", "--range", "1:5"]):

@@ -80,14 +80,14 @@ def test_missing_milestones_inside_a_file_and_between_files(folder: Path) -> Non
     found = faults(folder, Level.LIGHT)
     assert [(each.kind, Path(each.file).name, each.detail) for each in found] == [
         ("MissingMilestones", "1to21.log", "milestones 7"),
-        ("MissingMilestones", "", "no file has 21–40"),
+        ("MissingMilestones", "", "no file has 21:41"),
     ]
     assert kinds(folder, Level.BASIC) == []
 
 
 def test_missing_milestones_of_a_requested_range(folder: Path) -> None:
     found = validate(archive_files([folder]), Level.LIGHT, wanted=[(1, 60)])
-    assert [fault.detail for fault in found.faults] == ["no file has 51–60"]
+    assert [fault.detail for fault in found.faults] == ["no file has 51:61"]
 
 
 def test_extra_outside_and_duplicate_milestones(folder: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_store_that_was_never_made_is_named(tmp_path: Path) -> None:
 def test_a_terminal_gets_bars_and_words() -> None:
     code = (
         "from etl.report import Progress, Report\n"
-        "from cli.progress import present, shown\n"
+        "from cli.bars import shown\nfrom cli.progress import present\n"
         "with shown() as notify:\n"
         "    notify(Progress('decode', 1, 50, 'milestones'))\n"
         "    notify(Progress('decode', 50, 50, 'milestones'))\n"
@@ -201,7 +201,7 @@ def test_a_terminal_gets_bars_and_words() -> None:
     assert "\x1b[" in shown
     assert "50/50" in shown
     assert "━" in shown
-    assert "50 milestones loaded, 50 complete" in shown
+    assert "loaded      50 milestones: 50 complete, 0 incomplete" in shown
     assert '{"' not in shown
 
 

@@ -108,9 +108,9 @@ class Reader:
 
 
 def load(settings: StoreSettings, cwd: Path, **environment: str) -> Process:
-    """`permanode load` without analytics, which are not compared."""
+    """`permanode load` without analytics, which are not compared. --debug prints every progress report."""
     flags = ("--store", settings.url, "--network", settings.network)
-    return permanode(*flags, "load", SAMPLE, "--genesis", GENESIS, "--no-analytics", cwd=cwd, **environment)
+    return permanode("--debug", *flags, "load", SAMPLE, "--genesis", GENESIS, "--no-analytics", cwd=cwd, **environment)
 
 
 def reached(line: str, mark: str) -> bool:
