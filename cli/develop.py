@@ -151,7 +151,7 @@ def docs(
     context: typer.Context,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a page is out of date.")] = False,
 ) -> None:
-    """Writes the generated pages of docs/: settings, commands, schema, limits, sizing.
+    """Writes the generated pages of docs/: settings, commands, man page, schema, limits, sizing.
 
     Example: permanode docs --check
     """

@@ -1,17 +1,18 @@
 """Commands for the lake: lake compact, lake views, export."""
 
+import json
 from typing import Annotated, Literal
 
 import typer
 
 from cli.bars import shown
-from cli.options import etl_settings
+from cli.options import Json, etl_settings
 
 lake = typer.Typer(help="Maintains and queries the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 
 
 @lake.command("compact")
-def compact_lake(context: typer.Context) -> None:
+def compact_lake(context: typer.Context, as_json: Json = False) -> None:
     """Merges the small files of the lake and deletes files that are no longer used.
 
     Example: permanode lake compact
@@ -21,8 +22,7 @@ def compact_lake(context: typer.Context) -> None:
     store, etl = etl_settings(context)
     with shown() as notify:
         files = runs.compact_lake(runs.lake_path(store, etl), notify=notify)
-    for table, count in files.items():
-        typer.echo(f"{table}: {count} files")
+    typer.echo(json.dumps(files) if as_json else "\n".join(f"{table}: {count} files" for table, count in files.items()))
 
 
 @lake.command("views")

@@ -57,6 +57,7 @@ def load(
         ),
     ] = None,
     analytics: Analytics = True,
+    as_json: Json = False,
 ) -> None:
     """Loads archive files into the store.
 
@@ -90,10 +91,10 @@ def load(
             analytics=analytics,
             notify=notify,
         )
-    _finish(done)
+    _finish(done, as_json=as_json)
 
 
-def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = True) -> None:
+def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = True, as_json: Json = False) -> None:
     """Fills the store from the lake, without the archive files.
 
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
@@ -103,7 +104,7 @@ def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = T
     store, etl = etl_settings(context)
     with shown() as notify:
         done = runs.rebuild(store, etl, bulk=bulk, analytics=analytics, notify=notify)
-    _finish(done)
+    _finish(done, as_json=as_json)
 
 
 def analyse(
@@ -112,6 +113,7 @@ def analyse(
         str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded.")
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="All milestones.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Recomputes the analytics of milestones, and of the days that contain them, from the lake.
 
@@ -128,7 +130,7 @@ def analyse(
     store, etl = etl_settings(context)
     with shown() as notify:
         done = runs.analytics(store, etl, first=first, last=last, notify=notify)
-    _finish(done)
+    _finish(done, as_json=as_json)
 
 
 def job(
@@ -211,6 +213,6 @@ def compact(context: typer.Context) -> None:
     typer.echo(f"{deleted} rows deleted")
 
 
-def _finish(report: Report) -> NoReturn:
-    typer.echo(present(report))
+def _finish(report: Report, *, as_json: bool) -> NoReturn:
+    typer.echo(present(report, as_json=as_json))
     raise typer.Exit(report.exit_code)

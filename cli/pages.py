@@ -15,6 +15,7 @@ from api.mqtt.client import CONNECT_S, TOPICS_MAX
 from api.mqtt.hub import BACKLOG_MAX_BYTES, MESSAGES_AT_ONCE, SLOW_S
 from api.mqtt.packets import PACKET_MAX_BYTES
 from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
+from api.version import VERSION
 from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
 from api.wormhole.events.functions import BODY_MAX_BYTES as POSTED_MAX_BYTES
 from api.wormhole.events.params import ROWS_MAX
@@ -23,6 +24,7 @@ from api.wormhole.events.sum_routes import COUNTS_MAX
 from api.wormhole.params import CHAINS_MAX
 from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
 from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
+from cli.man_page import man_page
 from cli.options import HOME
 from cli.progress import plan_text
 from cli.settings import FILE, PARTS, default, describe_kind, load_part, variable
@@ -154,6 +156,7 @@ def render_pages(root: Command) -> dict[str, str]:
     return {
         "settings.md": settings_page(),
         "cli.md": cli_page(root),
+        "permanode.1": man_page(help_texts(root), VERSION),
         "schema.md": schema_page(),
         "limits.md": limits_page(),
         "sizing.md": sizing_page(),

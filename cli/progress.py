@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from db.admin.sizing import PARTITION_BYTES, Demand, Plan, format_size
@@ -14,6 +15,7 @@ from db.intervals import in_width, in_words, size, word
 from etl.report import ENGINE_START, Report, Stored
 
 if TYPE_CHECKING:
+    from cli.settings import Setting
     from etl.archive.validate import Fault
     from etl.archive.written import Written
     from etl.fetch.fill import Fetched
@@ -27,9 +29,9 @@ LABEL = 12
 """Cells of a line's label."""
 
 
-def present(report: Report) -> str:
+def present(report: Report, *, as_json: bool = False) -> str:
     """Formats the final report for stdout."""
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not as_json:
         return "\n".join(report_lines(report))
     return json.dumps({"event": "report"} | report.as_json())
 
@@ -102,6 +104,15 @@ def line(label: str, text: str) -> str:
     return "\n".join(f"{name:<{LABEL}}{part}" for name, part in zip([label, *[""] * len(parts)], parts, strict=False))
 
 
+def wrapped(head: str, text: str) -> str:
+    """A text after a head, in lines of at most COLUMNS cells. Longer words stay whole."""
+    indent = " " * len(head)
+    lines = textwrap.wrap(
+        text, COLUMNS, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines) or head.rstrip()
+
+
 def printable(text: str) -> str:
     """Text of a hostile file without the characters that control a terminal."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
@@ -113,12 +124,12 @@ def job_lines(pipelines: "Mapping[str, Sequence[Step[Any]]]", jobs: Sequence["Jo
     for protocol, steps in pipelines.items():
         lines += [
             f"steps of `permanode load`, protocol {protocol}",
-            *(f"  {step.name:<22}{step.meaning}" for step in steps),
+            *(wrapped(f"  {step.name:<22}", step.meaning) for step in steps),
             "",
         ]
     lines.append("jobs that run a part again")
     for job in jobs:
-        lines += [f"  {job.name:<22}{job.meaning}", f"{'':<24}{', '.join(job.tables)}"]
+        lines += [wrapped(f"  {job.name:<22}", job.meaning), wrapped(f"{'':<24}", ", ".join(job.tables))]
     return lines
 
 
@@ -134,7 +145,7 @@ def step_lines(report: Report) -> list[str]:
 
 def proved_lines(found: Sequence["Proved"]) -> list[str]:
     """Formats the proof levels of milestones, one line per interval."""
-    lines = [f"{in_words([(each.first, each.last)]):<24}{each.level:<12}{each.reason}".rstrip() for each in found]
+    lines = [wrapped(f"{in_words([(each.first, each.last)]):<24}{each.level:<12}", each.reason) for each in found]
     return lines or ["no milestones in the lake"]
 
 
@@ -147,9 +158,9 @@ def fault_line(fault: "Fault") -> str:
 def written_lines(done: "Written") -> list[str]:
     """Formats the result of a merge or an export."""
     counts = f"{done.milestones:,} milestones written, {done.held:,} already there"
-    lines = [*map(fault_line, done.faults), counts, f"files: {', '.join(done.files) or 'none'}"]
+    lines = [*map(fault_line, done.faults), counts, wrapped("files: ", ", ".join(done.files) or "none")]
     if done.lacking:
-        lines.append(f"incomplete, not written: {in_words(done.lacking)}")
+        lines.append(wrapped("incomplete, not written: ", in_words(done.lacking)))
     return lines
 
 
@@ -157,11 +168,11 @@ def fetched_lines(done: "Fetched") -> list[str]:
     """Formats the result of a fetch: what was fetched, the faults, what is missing and why."""
     lines = [
         f"{done.count:,} {done.unit} fetched, {done.held:,} already there",
-        f"files: {', '.join(done.files) or 'none'}",
+        wrapped("files: ", ", ".join(done.files) or "none"),
         f"faults: {counts(dict(sorted(done.faults.items())))}",
     ]
     if done.lacking:
-        lines += [f"missing: {in_words(done.lacking)}", *(f"  {line}" for line in done.failures)]
+        lines += [wrapped("missing: ", in_words(done.lacking)), *(f"  {line}" for line in done.failures)]
     if done.left:
         lines.append(f"{done.left:,} {done.unit} not started")
     return lines
@@ -179,14 +190,13 @@ def plan_text(demand: Demand, plan: Plan) -> str:
             rows, partitions = format_count(each.rows), format_count(each.partitions)
             largest = format_size(each.largest_bytes) + ("" if each.fits else " !")
             table.add_row(each.table, rows, *map(format_size, sizes), partitions, largest)
-    console = Console(width=COLUMNS)
-    with console.capture() as captured:
-        console.print(table)
     lines = [
-        f"{demand.rate:,g} messages/s for {demand.days:g} days: "
-        f"{plan.messages:,} messages, {plan.milestones:,} milestones",
+        wrapped(
+            f"{demand.rate:,g} messages/s for {demand.days:g} days: ",
+            f"{plan.messages:,} messages, {plan.milestones:,} milestones",
+        ),
         "",
-        *(each.rstrip() for each in captured.get().splitlines()),
+        *_rendered(table),
         "",
         line(
             "SQLite", f"{format_size(plan.sqlite_bytes)}; twice as much while a large load builds the next generation"
@@ -206,6 +216,24 @@ def plan_text(demand: Demand, plan: Plan) -> str:
 def format_count(count: int) -> str:
     """Formats a number exactly, or from ten million on in millions."""
     return f"{count:,}" if count < 10_000_000 else f"{count / 1_000_000:,.0f} M"
+
+
+def setting_lines(rows: Sequence["Setting"]) -> list[str]:
+    """Formats settings: key, value and origin."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, overflow="ignore")
+    for _ in ("value", "origin"):
+        table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, (row.key, str(row.shown), row.origin)))
+    return _rendered(table)
+
+
+def _rendered(table: Table) -> list[str]:
+    console = Console(width=COLUMNS)
+    with console.capture() as captured:
+        console.print(table, highlight=False)
+    return [each.rstrip() for each in captured.get().splitlines()]
 
 
 def counts(numbers: dict[str, int] | dict[str, float]) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cli.options import Json
-from cli.progress import plan_text
+from cli.progress import plan_text, setting_lines
 from cli.status_text import status_lines, table_lines
 from db.connect import StoreSettings
 
@@ -135,6 +135,4 @@ def config(context: typer.Context, as_json: Json = False) -> None:
         values = [{"key": row.key, "value": row.shown, "origin": row.origin, "help": row.help} for row in rows]
         typer.echo(json.dumps(values, indent=2))
         return
-    wide = max(len(row.key) for row in rows), max(len(str(row.shown)) for row in rows)
-    for row in rows:
-        typer.echo(f"{row.key:<{wide[0]}}  {row.shown!s:<{wide[1]}}  {row.origin}")
+    typer.echo("\n".join(setting_lines(rows)))

@@ -24,7 +24,7 @@ from api.mqtt.packets import PACKET_MAX_BYTES
 from api.network import NetworkMount
 from cli import logs
 from cli.settings import Settings, SettingsError, read
-from db.connect import StoreSettings, open_store
+from db.connect import StoreSettings, find_parameters, open_store
 from db.roles import KINDS, STARDUST_KINDS
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
@@ -131,16 +131,21 @@ def mount(store: StoreSettings) -> NetworkMount:
     """Opens the network of these settings. Raises SettingsError if they are invalid."""
     if store.wormhole_network is not None:
         return NetworkMount(open_store(store), store.network, wormhole=store.wormhole_network)
-    known = store.known_network()
     try:
+        known, hrp = store.known_network(), store.hrp_of(store.network)
         parameters, token = store.stardust_parameters(), store.base_token_of(store.network)
         coordinator = store.coordinator()
     except ValueError as error:
         raise SettingsError(f"networks.{store.network}: {error}") from error
+    opened = open_store(store)
+    if not hrp or parameters is None:
+        found = find_parameters(opened, store.network)
+        parameters = parameters or found
+        hrp = hrp or (known.bech32_hrp if found is None else found.bech32_hrp)
     return NetworkMount(
-        open_store(store),
+        opened,
         store.network,
-        known.bech32_hrp,
+        hrp,
         stardust_name=known.stardust_name,
         parameters=parameters,
         stardust_from=0 if known.is_stardust_alone else known.stardust_from or 0,

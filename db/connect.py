@@ -6,7 +6,9 @@ Invariants:
 """
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
+from typing import cast
 
 from db import schema
 from db.cassandra.address import FORM, ClusterSettings, parse_address
@@ -16,11 +18,16 @@ from db.schema.protocols import IOTA, WORMHOLE
 from db.store import StoreError, StoreMismatch, WritableStore
 from ledger.eras import Codec, Coordinator, Eras
 from ledger.milestone_proof import parse_coordinator
-from ledger.networks import Network, find_network
+from ledger.networks import Network, find_network, is_known
+from ledger.stardust.protocol_parameters import ProtocolParameters, decode_parameters
 
 SQLITE = "sqlite:///"
 CLUSTERS = {"cassandra": "cassandra-driver", "scylla": "scylla-driver"}
 """The distribution of the driver for each cluster scheme. Both install the module `cassandra`."""
+
+
+GENESIS_PARAMETERS = "genesis_parameters"
+"""Key of keyspace_info: the serialized protocol parameters of the genesis snapshot, in hex."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +70,16 @@ class StoreSettings(NetworkSettings, ClusterSettings):
 
     def info(self) -> dict[str, str]:
         """The keyspace_info of a store that is created with these settings."""
-        return {
+        info = {
             "network": self.network,
             "protocol": self.protocol,
             "chunk_size": str(self.range_size),
             "partition_size": str(self.partition_size),
             "layout": str(schema.LAYOUT),
-            "bech32_hrp": self.known_network().bech32_hrp,
         }
+        # Without it, the address prefix follows from the data, which may come later.
+        is_fixed = self.bech32_hrp or is_known(self.network)
+        return info | ({"bech32_hrp": self.known_network().bech32_hrp} if is_fixed else {})
 
     def coordinator(self) -> Coordinator | None:
         """The coordinator from the settings, else the built-in one of the network; None if there is neither.
@@ -117,6 +126,18 @@ def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
     raise StoreError(
         f"unknown store scheme {scheme!r}; expected {SQLITE}FOLDER (a fourth slash for an absolute path) or {FORM}"
     )
+
+
+def find_parameters(store: WritableStore, network: str) -> ProtocolParameters | None:
+    """The Stardust parameters in the data of a store: the newest that a milestone announced, else those of the genesis
+    snapshot. None without either. Reads two small tables and blocks.
+    """
+    rows = cast(Migratable, store).read_all(schema.protocol_parameters)
+    announced = [row for row in rows if row["network"] == network]
+    if announced:
+        return decode_parameters(max(announced, key=itemgetter("milestone_index", "announced_by"))["params"])
+    infos = {row["name"]: row["value"] for row in cast(Migratable, store).read_all(schema.keyspace_info)}
+    return decode_parameters(bytes.fromhex(infos[GENESIS_PARAMETERS])) if GENESIS_PARAMETERS in infos else None
 
 
 def open_store(settings: StoreSettings, *, writable: bool = False) -> WritableStore:

@@ -13,7 +13,7 @@ import orjson
 from ledger.base_token import BaseToken, known_token, parse_base_token_json
 from ledger.eras import CHRYSALIS, STARDUST, Codec, Era, Eras
 from ledger.json_reader import JsonError, nested
-from ledger.networks import Network, find_network
+from ledger.networks import Network, find_network, is_known
 from ledger.stardust.protocol_parameters import ProtocolParameters, parse_parameters_json
 from ledger.wormhole.emitters import NETWORKS
 
@@ -38,7 +38,11 @@ class NetworkSettings:
         },
     )
     bech32_hrp: str = field(
-        default="", metadata={"help": "human-readable part of addresses; default: built-in value for the network"}
+        default="",
+        metadata={
+            "help": "human-readable part of addresses; default: built-in value for the network, else that of the "
+            "protocol parameters"
+        },
     )
     stardust_from: int | None = field(
         default=None,
@@ -91,10 +95,19 @@ class NetworkSettings:
         return Network(
             known.name,
             self.chrysalis_name or known.id_name,
-            self.bech32_hrp or known.bech32_hrp,
+            self.hrp_of(name) or known.bech32_hrp,
             self.stardust_name or known.stardust_name,
             known.stardust_from if self.stardust_from is None else self.stardust_from,
         )
+
+    def hrp_of(self, name: str) -> str:
+        """The address prefix of a network by its settings: its own, that of a built-in network, or that of the file
+        with its parameters. Empty if there is none of these. Raises ValueError for an invalid file.
+        """
+        if self.bech32_hrp or is_known(name):
+            return self.bech32_hrp or find_network(name).bech32_hrp
+        parameters = self.stardust_parameters()
+        return "" if parameters is None else parameters.bech32_hrp
 
     def eras_of(self, name: str, only: Codec) -> Eras:
         """The eras of a network. `only` is the codec of all milestones if the first Stardust milestone is unknown.

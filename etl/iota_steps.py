@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
+from db.connect import GENESIS_PARAMETERS
 from db.intervals import Intervals, add, in_words, size, subtract
+from db.schema import keyspace_info
 from db.store import StoreMismatch
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
@@ -82,10 +84,17 @@ def check_store(run: IotaRun) -> IotaRun:
 
 
 def put_genesis(run: IotaRun) -> IotaRun:
-    """Writes the outputs and the coordinator's keys of the genesis file into the lake."""
+    """Writes the outputs and the coordinator's keys of the genesis file into the lake, and the protocol parameters into
+    the store.
+    """
     if run.genesis is not None:
-        with run.publication.report.timed("genesis"):
-            run.ingest.genesis(run.genesis, run.publication.staging.folder("genesis"))
+        publication = run.publication
+        with publication.report.timed("genesis"):
+            parameters = run.ingest.genesis(run.genesis, publication.staging.folder("genesis"))
+            if parameters is not None:
+                with publication.store.batch() as batch:
+                    row = (GENESIS_PARAMETERS, parameters.hex())
+                    batch.upsert(keyspace_info, keyspace_info.names, [row])
     return run
 
 

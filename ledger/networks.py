@@ -61,6 +61,11 @@ _KNOWN = {
 }
 
 
+def is_known(name: str) -> bool:
+    """Whether the network of this name is built in."""
+    return name in _KNOWN
+
+
 def find_network(name: str) -> Network:
     """The network of this name. An unknown network is treated as a test network with the address prefix `atoi`."""
     return _KNOWN.get(name) or Network(name, name, "atoi", name)

@@ -97,7 +97,7 @@ keyspace_info = Table(
             "name",
             Type.TEXT,
             "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_by, "
-            "analysed_to, reconciled, days_ranked, days_due, engine, head",
+            "analysed_to, reconciled, days_ranked, days_due, engine, head, genesis_parameters",
         ),
         ("value", Type.TEXT, "as text"),
     ),

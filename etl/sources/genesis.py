@@ -84,7 +84,8 @@ class Genesis:
 
     `codec` belongs to its era. `treasury` is (milestone id, amount), or None if the file contains none. Only a snapshot
     has a timestamp (in seconds); only a genesis.json contains the coordinator's keys. `token_supply` is the sum of
-    outputs and treasury, or None if the file does not contain it (genesis.json with Stardust outputs).
+    outputs and treasury, or None if the file does not contain it (genesis.json with Stardust outputs). `parameters` are
+    the serialized protocol parameters of a Stardust snapshot.
     """
 
     codec: Codec
@@ -95,6 +96,7 @@ class Genesis:
     timestamp: int | None
     coordinator_public_keys: tuple[bytes, ...]
     token_supply: int | None
+    parameters: bytes | None = None
 
 
 @contextmanager
@@ -174,7 +176,8 @@ def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
     header, parts = stardust_snapshot.decode_snapshot(file)
     if isinstance(header, stardust_snapshot.DeltaHeader):
         raise _no_ledger()
-    parameters = decode_parameters(header.parameters.params)
+    params = header.parameters.params
+    parameters = decode_parameters(params)
     index = read_milestone_index(header.ledger_milestone_index, "ledger milestone index")
     treasury = (header.treasury.milestone_id, header.treasury.amount)
     outputs = (
@@ -185,7 +188,7 @@ def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
     # The header contains the timestamp of the milestone at which the diffs end.
     timestamp = header.target_timestamp if header.target_milestone_index == index else None
     named = network_id(parameters.network_name)
-    return Genesis(STARDUST, index, treasury, outputs, named, timestamp, (), parameters.token_supply)
+    return Genesis(STARDUST, index, treasury, outputs, named, timestamp, (), parameters.token_supply, params)
 
 
 def _no_ledger() -> CodecError:

@@ -160,8 +160,9 @@ class Ingest:
         """Writes the names and checksums of the run's files into the lake."""
         self.lake.add_sources(astuple(each) for each in found.plan.files)
 
-    def genesis(self, file: Path, folder: Path) -> None:
-        """Writes the outputs of a genesis file into the lake. `folder`: a new directory for intermediate files.
+    def genesis(self, file: Path, folder: Path) -> bytes | None:
+        """Writes the outputs of a genesis file into the lake. `folder`: a new directory for intermediate files. Returns
+        the serialized protocol parameters of a Stardust snapshot.
 
         Raises CodecError, JsonError or ValueError for an invalid file, one of another network, or one that differs from
         the lake's genesis.
@@ -187,6 +188,7 @@ class Ingest:
             keep_keys(self.lake, genesis.coordinator_public_keys, genesis.ledger_index + 1)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
+        return genesis.parameters
 
     def _replace_rejects(self, plan: Plan, todo: Intervals, found: DataFrame | None) -> None:
         """Replaces earlier rejects of the run's milestones and files by those of this run."""

@@ -71,7 +71,7 @@ def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(s
     ]
     *_, size, created, writer = run("status").splitlines()
     assert re.fullmatch(r"size        [\d.]+ k?B in \d+ rows of \d+ tables; `permanode status --tables`", size)
-    assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000, hrp atoi"
+    assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000"
     assert writer == "writer      none; newest engine none"
     assert len(run("status").splitlines()) == 17
 

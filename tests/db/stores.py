@@ -20,6 +20,7 @@ MIGRATIONS = [
     "0009_logged",
     "0010_calendar",
     "0012_native_tokens",
+    "0013_movements",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

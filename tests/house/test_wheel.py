@@ -67,6 +67,12 @@ def test_the_wheel_contains_each_file_of_its_packages(built: dict[str, Path]) ->
     assert {name for name in names if ".dist-info/" not in name and ".data/" not in name} == own
 
 
+def test_the_wheel_contains_the_man_page(built: dict[str, Path]) -> None:
+    wheel = zipfile.ZipFile(built[".whl"])
+    (name,) = (each for each in wheel.namelist() if each.endswith(".data/data/share/man/man1/permanode.1"))
+    assert wheel.read(name) == (ROOT / "docs" / "permanode.1").read_bytes()
+
+
 def test_the_sdist_contains_what_a_wheel_is_built_from(built: dict[str, Path]) -> None:
     """The wheel of `built` was built from it."""
     with tarfile.open(built[".gz"]) as archive:

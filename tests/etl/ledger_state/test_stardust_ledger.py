@@ -5,6 +5,7 @@ oracle's expectations.
 import copy
 import random
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cli.serving import mount
 from db import schema
 from tests.etl.archives import Json, write
 from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, Loading, Stores, on
@@ -206,6 +208,20 @@ def test_a_snapshot_of_the_second_kind_is_a_beginning(stores: Stores, tmp_path: 
         for each in (found, whole)
     ]
     assert unspent[0] == unspent[1]
+
+
+def test_a_network_without_settings_takes_prefix_and_parameters_from_its_genesis(
+    stores: Stores, tmp_path: Path
+) -> None:
+    file = tmp_path / "full.bin"
+    file.write_bytes(snapshot_after(24))
+    loading = stores((7, 3), "elsewhere-9", eras={"stardust_name": NETWORK})
+    assert loading.load(genesis=file).ledger_index == 24
+    network = mount(loading.store)
+    with closing(network.store):  # type: ignore[type-var]
+        assert network.bech32_hrp == expected()["bech32Hrp"] == "tst"
+        assert network.parameters is not None
+        assert str(network.parameters.token_supply) == expected()["info"]["protocol"]["tokenSupply"]
 
 
 def snapshot_after(index: int) -> bytes:
