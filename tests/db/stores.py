@@ -21,6 +21,7 @@ MIGRATIONS = [
     "0010_calendar",
     "0012_native_tokens",
     "0013_movements",
+    "0014_search",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 
