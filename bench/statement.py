@@ -4,8 +4,9 @@
 
 Each movement has counterparties of a pool of a million addresses, one of ten has five. `permanode statement` writes the
 file; the peer is Python's sqlite3, whose cursor over the same rows in the same order goes into csv.writer, without
-balances, checks, texts of addresses or cursors. Then the file is cut in the middle of a line and resumed, and
-must become the same file. Prints rows per second, the ratio, and the peak memory of each process.
+balances, checks, texts of addresses or cursors. The stream of the API must be the same bytes. Then the file is cut in
+the middle of a line and resumed, and must become the same file. Prints rows per second, the ratio, and the peak memory
+of each process.
 """
 
 import argparse
@@ -18,11 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from bench.indexer import address
+from bench.servers import serving
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
@@ -117,6 +120,18 @@ def timed(command: Sequence[str]) -> tuple[float, float, float]:
     return time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
+def over_http(store: Path, addresses: Sequence[str], form: str) -> tuple[float, float, str]:
+    """Seconds, seconds of the server's processor, and the hash of the same statement as a stream of the API."""
+    query = f"addresses={','.join(addresses)}&format={form}&pageSize=1000"
+    digest = hashlib.blake2b()
+    with serving(f"sqlite:///{store.absolute()}", NETWORK) as server:
+        begun, used = time.perf_counter(), server.cpu_seconds()
+        with urllib.request.urlopen(f"{server.base}/api/explorer/v2/ledger/statement?{query}") as answer:  # noqa: S310 (loopback)
+            while part := answer.read(1 << 20):
+                digest.update(part)
+        return time.perf_counter() - begun, server.cpu_seconds() - used, digest.hexdigest()
+
+
 def digest_of(path: Path) -> str:
     """The hash of a file."""
     with path.open("rb") as file:
@@ -155,13 +170,18 @@ def main() -> int:
         their_s, their_cpu, their_mb = timed([*this, "--peer", str(store), str(other)])
         own_s, own_cpu, own_mb = timed(own)
         whole, size = digest_of(out), out.stat().st_size
+        streamed_s, streamed_cpu, streamed = over_http(store, texts, options.format)
+        assert streamed == whole, "the stream of the API is the file"
         with out.open("r+b") as file:
             file.truncate(size // 2)
         resumed_s, *_ = timed([*own, "--resume"])
         assert digest_of(out) == whole, "a resumed file is the same"
-        for name, wall, cpu, mb in (("statement", own_s, own_cpu, own_mb), ("sqlite3", their_s, their_cpu, their_mb)):
-            rates = f"{options.rows / wall:>10,.0f} rows/s, {options.rows / cpu:>10,.0f} per CPU second"
-            print(f"{name:10}{rates}, {mb:.0f} MB")
+        for name, wall, cpu, memory in (
+            ("statement", own_s, own_cpu, f", {own_mb:.0f} MB"),
+            ("over HTTP", streamed_s, streamed_cpu, ""),
+            ("sqlite3", their_s, their_cpu, f", {their_mb:.0f} MB"),
+        ):
+            print(f"{name:10}{options.rows / wall:>10,.0f} rows/s, {options.rows / cpu:>10,.0f} per CPU second{memory}")
         print(f"{own_s / their_s:.2f} × the time of sqlite3; {size / 2**20:.0f} MB of {options.format}")
         print(f"the second half after a cut: {resumed_s:.1f} s")
         return 0 if options.rows / own_s >= RATE else 1
