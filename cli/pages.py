@@ -7,7 +7,7 @@ import dataclasses
 import typing
 
 from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
-from api.explorer_v2 import token_routes
+from api.explorer_v2 import statement_routes, token_routes
 from api.explorer_v2.ledger_routes import OUTPUTS_MAX
 from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.http.page_sizes import FAMILIES, MAXIMUM
@@ -101,6 +101,7 @@ def limits_page() -> str:
         at_once=CONE_AT_ONCE,
         outputs=OUTPUTS_MAX,
         outputs_of_token=token_routes.OUTPUTS_MAX,
+        accounts=statement_routes.ADDRESSES_MAX,
         skipped=SKIPPED_MAX,
         summed=SUMMED_MAX,
         changes=CHANGES_MAX,
@@ -256,6 +257,7 @@ suite counts them. Once per process, the server also reads 256 rows per kind of 
 |---|---|---|
 | balance of explorer v2 | {outputs} unspent outputs; in a past state three times as many that it ever had | 501 |
 | holders of a native token | {outputs_of_token} unspent outputs with it | 501 |
+| statement | {accounts} addresses | 400 |
 | children of explorer v2 by page number | first {skipped} children; use the cursor beyond | 400 |
 | activity of analytics v2 | {summed} milestones | 501 |
 | distinct addresses in analytics v2 | {changes} created and spent outputs | 501 |

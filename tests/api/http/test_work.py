@@ -83,13 +83,18 @@ def counted(mount: NetworkMount) -> tuple[Any, CountingStore]:
     return create_app({"testing": NetworkMount(store, mount.name, mount.bech32_hrp)}, "testing", ApiSettings()), store
 
 
+def most_used(oracle: Oracle) -> tuple[str, str]:
+    """The address with most outputs, in hex and as bech32."""
+    owned = {each: oracle.address_outputs(each, output_type=None, include_spent=True) for each in oracle.addresses}
+    address = max(owned, key=lambda each: len(owned[each]))
+    return address, format_address(oracle.expected["bech32Hrp"], b"\0" + bytes.fromhex(address))
+
+
 def largest(path: str, oracle: Oracle) -> str:
     """The longest listing at that path."""
     parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
-    owned = {each: oracle.address_outputs(each, output_type=None, include_spent=True) for each in oracle.addresses}
-    address = max(owned, key=lambda each: len(owned[each]))
+    address, bech32 = most_used(oracle)
     line = max(oracle.milestones, key=lambda each: len(each["messages"]))
-    bech32 = format_address(oracle.expected["bech32Hrp"], b"\0" + bytes.fromhex(address))
     return path.format(
         network="testing",
         messageId=parent,
@@ -112,6 +117,7 @@ async def test_no_page_of_the_oracle_ledger_reads_more(
     await ask(app, largest(path, oracle))
     for page_size, sort, more in itertools.product(PAGE_SIZES, ("newest", "oldest"), ({}, {"include-spent": "false"})):
         query: dict[str, Any] = {
+            "addresses": most_used(oracle)[1],
             "index": tag,
             "tag": tag,
             "page_size": page_size,
