@@ -14,6 +14,7 @@ import csv
 import hashlib
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -110,14 +111,20 @@ def peer(store: str, out: str, addresses: int) -> None:
 
 
 def timed(command: Sequence[str]) -> tuple[float, float, float]:
-    """Seconds, seconds of the processor, and peak memory in MB of a process."""
-    begun = time.perf_counter()
+    """Seconds, seconds of the processor, and peak memory in MB of a process: its own, without pages of files that the
+    kernel maps into it.
+    """
+    begun, peak = time.perf_counter(), 0.0
     process = subprocess.Popen(command, env=os.environ | {"PERMANODE_NETWORK": NETWORK})
-    _, status, used = os.wait4(process.pid, 0)
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        own = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+        peak = max(peak, int(own[1]) / 1024 if own else 0)
+        time.sleep(0.05)
+    _, status, used = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak
 
 
 def over_http(store: Path, addresses: Sequence[str], form: str) -> tuple[float, float, str]:
