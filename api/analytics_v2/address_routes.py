@@ -72,7 +72,7 @@ async def address_series(
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
     at = after or After(page_size)
-    cursor_text = f"address {serialized} {start} {end} {newest}"
+    cursor_text = f"{network.name} address {serialized} {start} {end} {newest}"
     batches = address_batches(
         network,
         serialized,

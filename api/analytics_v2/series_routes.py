@@ -24,8 +24,9 @@ from api.http.responses import Json
 from api.http.streaming import CSV, NDJSON, Export, csv_text, exports_of
 from api.network import NetworkMount
 from db.intervals import intersect
-from db.listing.cursor import Cursor, format_cursor, parse_cursor
+from db.listing.cursor import CHECKS, Cursor, format_cursor, parse_cursor
 from db.listing.page import Page
+from db.model import Type
 from db.queries.analytics import ROWS_AT_ONCE
 from db.queries.series import (
     OF_DAYS,
@@ -93,7 +94,7 @@ def place(at: After, cursor_text: str) -> int | None:
     """Returns where the previous page ended. Raises CursorError for a cursor of another series."""
     if at.cursor is None:
         return None
-    (place,) = parse_cursor(at.cursor, cursor_text).key
+    (place,) = parse_cursor(at.cursor, cursor_text, [CHECKS[Type.BIGINT]]).key
     assert isinstance(place, int)
     return place
 
@@ -146,13 +147,13 @@ class Series:
         values, head = await measured(network, measures), self.head.items()
         return lambda row: {name: read_value(row) for name, read_value in head} | values(row)
 
-    def cursor_text(self, query: SeriesQuery) -> str:
+    def cursor_text(self, network: NetworkMount, query: SeriesQuery) -> str:
         """Returns the text that binds a cursor to this series."""
-        return f"{self.name} {query.start} {query.end} {list(query.measures)} {query.newest}"
+        return f"{network.name} {self.name} {query.start} {query.end} {list(query.measures)} {query.newest}"
 
     async def page(self, network: NetworkMount, query: SeriesQuery, at: After) -> Json:
         """Returns a page."""
-        cursor_text = self.cursor_text(query)
+        cursor_text = self.cursor_text(network, query)
         batches = self.batches(network, replace(query, after=place(at, cursor_text), at_once=at.page_size + 1))
         point = await self.point(network, query.measures)
         return await page_of(batches, point, self.position, cursor_text, at)
@@ -300,7 +301,7 @@ async def day_series(
     at, query = after or After(page_size), SeriesQuery(start, end, measures, newest)
     if not are_kept(measures):
         return await DAYS.page(network, query, at)
-    cursor_text = DAYS.cursor_text(query)
+    cursor_text = DAYS.cursor_text(network, query)
     days = await days_as(network, NDJSON, measures)
     left = await seconds_of(network, replace(query, after=place(at, cursor_text)), DAY_S)
     lines, last = days.between(left, at.page_size, newest=newest)

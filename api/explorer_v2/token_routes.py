@@ -106,7 +106,7 @@ async def holders_of_token(
     newest_index = await ledger.get_ledger_index(network.store, network.name)
     await native_tokens.check_known(network.store, token_id)
     at = after or After(page_size)
-    before, as_of = native_tokens.holders_position(token_id, at.cursor, newest_index)
+    before, as_of = native_tokens.holders_position(network.name, token_id, at.cursor, newest_index)
     (now,) = await milestones.find_timestamps(network.store, [as_of])
     richest = (
         await native_tokens.find_holders(network.store, token_id, as_of=as_of, unix_time=now or 0, most=OUTPUTS_MAX)
@@ -114,7 +114,7 @@ async def holders_of_token(
     if richest is None:
         raise NotKept(f"more than {OUTPUTS_MAX} unspent outputs contain this token, the maximum for a list of holders")
     end = before + at.page_size
-    cursor = native_tokens.holders_cursor(token_id, end, as_of) if end < len(richest) else None
+    cursor = native_tokens.holders_cursor(network.name, token_id, end, as_of) if end < len(richest) else None
     return {
         "tokenId": f"0x{token_id}",
         "holderCount": len(richest),

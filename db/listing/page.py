@@ -15,9 +15,19 @@ from typing import TypeAlias
 
 from db import schema
 from db.listing import chronicle_paging_state as chronicle_state
-from db.listing.cursor import Cursor, CursorError, format_cursor, parse_cursor
+from db.listing.cursor import Cursor, CursorError, checks_of, format_cursor, parse_cursor
 from db.listing.spans import within
-from db.listing.streams import Sieve, Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
+from db.listing.streams import (
+    Sieve,
+    Source,
+    Stream,
+    get_network,
+    key_of,
+    lookup_source,
+    merged,
+    partition_source,
+    pending_source,
+)
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
 from db.store import Bound, Key, Passed, Row, Store
@@ -69,11 +79,11 @@ class Listing:
     is_fixed: bool = False
     """Whether the request names the ledger index. A cursor of another one, or of none, is then rejected."""
 
-    def identity(self, *, newest: bool) -> str:
+    def identity(self, network: str, *, newest: bool) -> str:
         """Everything that identifies the listing, including its order."""
         span = f" {self.window}" if self.window else ""
         state = f" at {self.as_of}" if self.is_fixed else ""
-        return f"{self.query}{span}{state} {'newest' if newest else 'oldest'}"
+        return f"{network} {self.query}{span}{state} {'newest' if newest else 'oldest'}"
 
 
 async def list_lookup(
@@ -159,8 +169,9 @@ async def list_page(
         CursorError: The cursor belongs to another listing.
     """
     assert start is None or listing.pending is None, "pending rows have another order"
-    after = _position(listing, cursor, newest=newest) if cursor is not None else None
-    reader = _Reader(store, listing, after, start, newest=newest)
+    identity = listing.identity(await get_network(store), newest=newest)
+    after = _position(listing, cursor, identity, newest=newest) if cursor is not None else None
+    reader = _Reader(store, listing, after, start, identity, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
     pending: list[bool] = []
@@ -189,10 +200,12 @@ def read_columns(table: Table, columns: Sequence[str] | None, window: Window | N
     return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
 
 
-def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
+def _position(listing: Listing, text: str, identity: str, *, newest: bool) -> Cursor:
     """The position in a cursor. Chronicle's paging state begins with all rows of its milestone."""
+    pending = checks_of(schema.pending) if listing.pending else None
     try:
-        return parse_cursor(text, listing.identity(newest=newest))
+        has_state = listing.as_of is not None
+        return parse_cursor(text, identity, checks_of(listing.table), pending=pending, has_state=has_state)
     except CursorError:
         by_milestone = listing.table.clustering[0] == "milestone_index"
         milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
@@ -205,9 +218,16 @@ class _Reader:
     """Reads a listing after a cursor or from `start`: pending rows at the newest end, then final ones, filtered."""
 
     def __init__(
-        self, store: Store, listing: Listing, after: Cursor | None, start: Bound | None, *, newest: bool
+        self,
+        store: Store,
+        listing: Listing,
+        after: Cursor | None,
+        start: Bound | None,
+        identity: str,
+        *,
+        newest: bool,
     ) -> None:
-        self._store, self._listing, self._newest = store, listing, newest
+        self._store, self._listing, self._newest, self._identity = store, listing, newest, identity
         self._final_to = after.final_to if after else None
         self.as_of = listing.as_of
         if after and listing.as_of is not None and after.final_to is not None:
@@ -246,7 +266,7 @@ class _Reader:
             cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
         else:
             cursor = Cursor(key_of(self._listing.table, last), final_to=self.as_of)
-        return Page(rows, format_cursor(cursor, self._listing.identity(newest=self._newest)), self.as_of)
+        return Page(rows, format_cursor(cursor, self._identity), self.as_of)
 
     def _open(self) -> Stream:
         if self.pending:

@@ -291,16 +291,29 @@ def merged(sources: Sequence[Source], table: Table, sieve: Sieve | None = None) 
 
 
 _CHUNK_SIZES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
+_NETWORKS: WeakKeyDictionary[Store, str] = WeakKeyDictionary()
 
 
 async def get_chunk_size(store: Store) -> int:
     """The store's chunk_size, which never changes. Read once."""
     chunk_size = _CHUNK_SIZES.get(store)
     if chunk_size is None:
-        row = await store.get(schema.keyspace_info, ("chunk_size",))
-        assert row is not None
-        chunk_size = _CHUNK_SIZES[store] = int(row["value"])
+        chunk_size = _CHUNK_SIZES[store] = int(await _read_info(store, "chunk_size"))
     return chunk_size
+
+
+async def get_network(store: Store) -> str:
+    """The name of the store's network, which never changes. Read once."""
+    network = _NETWORKS.get(store)
+    if network is None:
+        network = _NETWORKS[store] = await _read_info(store, "network")
+    return network
+
+
+async def _read_info(store: Store, name: str) -> str:
+    row = await store.get(schema.keyspace_info, (name,))
+    assert row is not None
+    return str(row["value"])
 
 
 def _leading(start: Bound | None) -> int:

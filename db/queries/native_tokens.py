@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from db import schema
-from db.listing.cursor import Cursor, CursorError, format_cursor, parse_cursor
+from db.listing.cursor import CHECKS, Cursor, CursorError, format_cursor, parse_cursor
 from db.listing.page import Listing, Page, list_lookup, list_page, read_columns
 from db.listing.streams import lookup_source
+from db.model import Type
 from db.queries.indexer import Spent
 from db.queries.lookups import is_spent, list_states
 from db.queries.unspent import UNSPENT, check_unspent_from, unspent_rows
@@ -141,24 +142,24 @@ async def find_holders(store: Store, token_id: str, *, as_of: int, unix_time: in
     return Holders(as_of, sorted(found, key=lambda each: (-each.amount, each.address)))
 
 
-def holders_position(token_id: str, cursor: str | None, as_of: int) -> tuple[int, int]:
+def holders_position(network: str, token_id: str, cursor: str | None, as_of: int) -> tuple[int, int]:
     """The number of holders before the page after `cursor`, and the ledger index of the listing. Raises CursorError."""
     if cursor is None:
         return 0, as_of
-    found = parse_cursor(cursor, _holders_query(token_id))
+    found = parse_cursor(cursor, _holders_query(network, token_id), [CHECKS[Type.INT]], has_state=True)
     before, at = found.key[0], found.final_to
     if not isinstance(before, int) or at is None or at > as_of:
         raise CursorError("expected the cursor of the previous page of this list of holders")
     return before, at
 
 
-def holders_cursor(token_id: str, before: int, as_of: int) -> str:
+def holders_cursor(network: str, token_id: str, before: int, as_of: int) -> str:
     """The cursor of the page after that many holders."""
-    return format_cursor(Cursor((before,), final_to=as_of), _holders_query(token_id))
+    return format_cursor(Cursor((before,), final_to=as_of), _holders_query(network, token_id))
 
 
-def _holders_query(token_id: str) -> str:
-    return f"holders {token_id}"
+def _holders_query(network: str, token_id: str) -> str:
+    return f"{network} holders {token_id}"
 
 
 async def _unspent(store: Store, token_id: str, as_of: int) -> AsyncIterator[Row]:

@@ -7,13 +7,16 @@ An emitter numbers its messages from 0 on. A sequence without a verified message
 - notYetEmitted: after the emitter's last verified message; it may have been emitted later than the archive knows.
 """
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from db.intervals import of_indices
-from db.listing.cursor import Cursor, format_cursor, parse_cursor
+from db.listing.cursor import CHECKS, Cursor, format_cursor, is_sequence, parse_cursor
+from db.listing.streams import get_network
+from db.model import Type
 from db.queries.wormhole.daily import each_day_of_all
 from db.queries.wormhole.gaps import COLUMNS, known_sequences
 from db.queries.wormhole.periods import limited
@@ -28,6 +31,9 @@ from ledger.wormhole.ids import sequence_key
 Classification: TypeAlias = Literal["missing", "unverified", "random", "notYetEmitted"]
 
 SEQUENCE_MAX = 2**64 - 1
+
+PLACE = (CHECKS[Type.INT], CHECKS[Type.HEX], is_sequence)
+"""The key of a cursor: chain, emitter and sequence."""
 
 EMITTERS_AT_ONCE = 100
 BATCH = 1_000
@@ -55,9 +61,9 @@ class LoadedDays:
 
 async def loaded_days(store: Store) -> LoadedDays:
     """Reads one partition per day. Raises TooManyRows and DeadlinePassed."""
-    counts: dict[int, int] = {}
+    counts: dict[int, int] = defaultdict(int)
     async for day, rows in limited(each_day_of_all(store, "totals", this_day())):
-        counts[day] = sum(row["message_count"] for row in rows)
+        counts[day] += sum(row["message_count"] for row in rows)
     undated = counts.pop(0, 0)
     held = [(low, high) for low, high in of_indices(day for day, count in counts.items() if count)]
     return LoadedDays(held, sum(counts.values()) + undated, undated)
@@ -68,27 +74,28 @@ async def list_gaps(store: Store, *, page_size: int, cursor: str | None) -> tupl
 
     A page covers `page_size` emitters and known sequences, so it can be short. Raises CursorError.
     """
-    query = "coverage"
+    query = f"{await get_network(store)} coverage"
     chain, emitter, position = 0, "", 0
     if cursor is not None:
-        chain, emitter, position = _place(parse_cursor(cursor, query))
+        chain, emitter, position = _place(parse_cursor(cursor, query, PLACE))
     gaps: list[Gap] = []
     left = page_size
     async with aclosing(_emitters(store, chain, emitter)) as named:
         async for at in named:
             start = position if at == (chain, emitter) else 0
             if left <= 0:
-                return gaps, format_cursor(Cursor((*at, str(start))), query)
+                return gaps, format_cursor(Cursor((*at, start)), query)
             read, following = await _of_emitter(store, *at, start, left, gaps)
             left -= read + 1
             if following is not None:
-                return gaps, format_cursor(Cursor((*at, str(following))), query)
+                return gaps, format_cursor(Cursor((*at, following)), query)
     return gaps, None
 
 
 def _place(cursor: Cursor) -> tuple[int, str, int]:
-    chain, emitter, position = map(str, cursor.key)
-    return int(chain), emitter, int(position)
+    chain, emitter, position = cursor.key
+    assert isinstance(chain, int) and isinstance(emitter, str) and isinstance(position, int)  # noqa: PT018
+    return chain, emitter, position
 
 
 async def _emitters(store: Store, chain: int, emitter: str) -> AsyncGenerator[tuple[int, str]]:

@@ -5,20 +5,24 @@ known below the lowest and above the highest. Governance sequences are random an
 number of rows and returns a cursor. Forged VAAs fill no gap.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from db.intervals import Intervals, of_indices, subtract
-from db.listing.cursor import Cursor, format_cursor, parse_cursor
+from db.listing.cursor import Check, Cursor, CursorError, format_cursor, is_sequence, parse_cursor
+from db.listing.streams import get_network
 from db.queries.wormhole.vaas import emitted_source
-from db.store import Bound, Store, Value
+from db.store import Bound, Store
 from ledger.wormhole.ids import sequence_key
 
 BATCH = 1_000
 """Rows per read."""
 
 COLUMNS = ("sequence_key", "digest", "verified")
+
+
+PLACE: Sequence[Check] = (lambda value: value is None or is_sequence(value), is_sequence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,9 @@ async def find_gaps(
     Raises:
         CursorError: The cursor belongs to another query.
     """
-    query = f"gaps {chain} {emitter} {'with unverified' if with_unverified else 'verified'}"
-    before, looked_at = (None, None) if cursor is None else map(_sequence, parse_cursor(cursor, query).key)
+    shown = "with unverified" if with_unverified else "verified"
+    query = f"{await get_network(store)} gaps {chain} {emitter} {shown}"
+    before, looked_at = (None, None) if cursor is None else _place(parse_cursor(cursor, query, PLACE))
     start = None if looked_at is None else Bound((sequence_key(looked_at),), inclusive=False)
     signed: list[int] = []
     observed: list[int] = []
@@ -114,5 +119,13 @@ async def known_sequences(
         yield current
 
 
-def _sequence(value: Value) -> int | None:
-    return None if value is None else int(str(value))
+def _place(cursor: Cursor) -> tuple[int | None, int]:
+    """The last signed sequence up to a page's end, and the last one that it read."""
+    before, looked_at = cursor.key
+    assert isinstance(looked_at, int)
+    if before is None:
+        return None, looked_at
+    assert isinstance(before, int)
+    if before > looked_at:
+        raise CursorError("expected the cursor of the previous report unchanged")
+    return before, looked_at

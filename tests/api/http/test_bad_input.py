@@ -142,7 +142,7 @@ async def test_a_damaged_state_is_named_or_means_the_same(app: Any, oracle: Orac
 @given(st.text(max_size=80))
 def test_no_text_but_a_cursor_is_one(text: str) -> None:
     with pytest.raises(CursorError):
-        parse_cursor(text, "some question newest")
+        parse_cursor(text, "some question newest", [])
 
 
 @ON_ONE_STORE
