@@ -121,8 +121,8 @@ async def address_activity(network: NetworkMount, start: StartIndex, end: EndInd
         async for row in rows:
             if row["active_addresses"] == 0:
                 continue
-            for change in await ledger.list_changes(network.store, row["milestone_index"]):
-                (sent if change["is_spent"] else received).add(change["address"])
+            async for change in ledger.list_changes(network.store, row["milestone_index"]):
+                (sent if change.is_spent else received).add(change.address)
                 changes += 1
             if changes > CHANGES_MAX:
                 raise NotKept(f"addresses are counted over at most {CHANGES_MAX} changes: request fewer milestones")

@@ -50,12 +50,11 @@ async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
     """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     if index not in await ledger.get_applied(network.store, network.name):
         raise NotFound(f"the changes of milestone {index}")
-    rows = await ledger.list_changes(network.store, index)
-    return {
-        "index": index,
-        "createdOutputs": [row["output_id"] for row in rows if not row["is_spent"]],
-        "consumedOutputs": [row["output_id"] for row in rows if row["is_spent"]],
-    }
+    created: list[str] = []
+    consumed: list[str] = []
+    async for change in ledger.list_changes(network.store, index):
+        (consumed if change.is_spent else created).append(change.output_id)
+    return {"index": index, "createdOutputs": created, "consumedOutputs": consumed}
 
 
 async def treasury(network: NetworkMount) -> Json:

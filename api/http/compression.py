@@ -6,12 +6,14 @@ compressed response has a weak ETag, because the ETag is that of the uncompresse
 
 import zlib
 from collections.abc import Awaitable, Callable
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import Protocol
 
 import brotli
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.content_negotiation import weights
+from api.http.content_negotiation import accepted, weights
+from db.listing.turns import give_way
 
 BROTLI_QUALITY = 3
 """Ids are random, so a higher quality takes twice the time and saves nothing."""
@@ -19,14 +21,44 @@ BROTLI_QUALITY = 3
 GZIP_LEVEL = 1
 
 
-def gzip(body: bytes) -> bytes:
-    """Returns the body in gzip (RFC 1952), without a timestamp, so that equal bodies stay equal."""
-    compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    return compressor.compress(body) + compressor.flush()
+PART_BYTES = 262_144
+"""Bytes that are compressed in one turn of the request."""
 
 
-CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": partial(brotli.compress, quality=BROTLI_QUALITY), "gzip": gzip}
+class Coder(Protocol):
+    """Compresses a body in parts."""
+
+    def compress(self, part: bytes, /) -> bytes: ...  # noqa: D102
+
+    def flush(self) -> bytes: ...  # noqa: D102
+
+
+class Brotli:
+    """A Coder of brotli (RFC 7932)."""
+
+    def __init__(self) -> None:
+        coder = brotli.Compressor(quality=BROTLI_QUALITY)
+        self.compress: Callable[[bytes], bytes] = coder.process
+        self.flush: Callable[[], bytes] = coder.finish
+
+
+def gzip() -> Coder:
+    """Returns a Coder of gzip (RFC 1952), without a timestamp, so that equal bodies stay equal."""
+    return zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+
+
+CODINGS: dict[str, Callable[[], Coder]] = {"br": Brotli, "gzip": gzip}
 """The codings that this server offers, the preferred one first."""
+
+
+async def compress(make: Callable[[], Coder], body: bytes) -> bytes:
+    """Returns the compressed body. Gives way to other requests between its parts."""
+    coder, parts = make(), []
+    for start in range(0, len(body), PART_BYTES):
+        if start:
+            await give_way()
+        parts.append(coder.compress(body[start : start + PART_BYTES] if len(body) > PART_BYTES else body))
+    return b"".join([*parts, coder.flush()])
 
 
 @lru_cache(maxsize=256)
@@ -57,8 +89,7 @@ class Compression:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a request with Accept-Encoding."""
-        accepted = b",".join([value for name, value in scope["headers"] if name == b"accept-encoding"])
-        coding = choose(accepted.decode("latin-1"))
+        coding = choose(accepted(scope, b"accept-encoding"))
         if coding is None:
             await self.app(scope, receive, send)
             return
@@ -70,14 +101,14 @@ class Compression:
                 start = message
                 return
             if start is not None:
-                message = self.encoded(start, message, coding)
+                message = await self.encoded(start, message, coding)
                 await send(start)
                 start = None
             await send(message)
 
         await self.app(scope, receive, compressed)
 
-    def encoded(self, start: Message, message: Message, coding: str) -> Message:
+    async def encoded(self, start: Message, message: Message, coding: str) -> Message:
         """Returns the message of the body in that coding, if compression applies, and updates the headers in
         `start`.
         """
@@ -85,7 +116,7 @@ class Compression:
         headers = dict(start["headers"])
         if len(body) < self.least_bytes or message.get("more_body") or b"content-encoding" in headers:
             return message
-        body = CODINGS[coding](body)
+        body = await compress(CODINGS[coding], body)
         headers |= {b"content-length": b"%d" % len(body), b"content-encoding": coding.encode()}
         if b"etag" in headers:
             headers[b"etag"] = b"W/" + headers[b"etag"].removeprefix(b"W/")

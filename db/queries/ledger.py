@@ -3,11 +3,14 @@
 All results are as of a ledger index, which a request reads once.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple
 
 from db import schema
 from db.listing.page import Listing, Page, list_page, list_partition
 from db.listing.streams import get_chunk_size, partition_source
+from db.listing.turns import in_turns
 from db.partitions import lookup_key_text, ms_range_id
 from db.queries import milestones
 from db.store import Bound, LedgerUnknown, NotFound, Row, Store
@@ -22,7 +25,8 @@ RICHEST = 1_000
 POWERS = 20
 """The number of powers of ten in a u64."""
 
-CHANGES_AT_ONCE = 5_000
+CHANGES_AT_ONCE = 2_000
+CHANGE_COLUMNS = ("output_id", "is_spent", "white_flag_index", "idx", "address")
 
 
 async def find_ledger_index(store: Store, network: str) -> int | None:
@@ -89,18 +93,39 @@ async def get_treasury(store: Store, network: str, ledger_index: int) -> Row:
     return rows[0]
 
 
-async def list_changes(store: Store, milestone_index: int) -> list[Row]:
-    """All rows of `ledger_updates_by_milestone` of a milestone, in the order in which they took effect."""
-    found: list[Row] = []
+class Change(NamedTuple):
+    """An output that a milestone created or spent. `position`: `idx` of the row."""
+
+    position: int
+    is_spent: bool
+    output_id: str
+    address: str
+
+
+async def list_changes(store: Store, milestone_index: int) -> AsyncIterator[Change]:
+    """Yields all rows of `ledger_updates_by_milestone` of a milestone, in the order in which they took effect.
+
+    Sorts them by message first: a milestone may have hundreds of thousands.
+    """
+    by_message: dict[int, list[Change]] = defaultdict(list)
     after: Bound | None = None
     while True:
         rows = await store.slice(
-            schema.ledger_updates_by_milestone, (milestone_index,), upper=after, limit=CHANGES_AT_ONCE
+            schema.ledger_updates_by_milestone,
+            (milestone_index,),
+            upper=after,
+            limit=CHANGES_AT_ONCE,
+            columns=CHANGE_COLUMNS,
         )
-        found += rows
+        for row in rows:
+            change = Change(row["idx"], row["is_spent"], row["output_id"], row["address"])
+            by_message[row["white_flag_index"]].append(change)
         if len(rows) < CHANGES_AT_ONCE:
-            return sorted(found, key=lambda row: (row["white_flag_index"], row["idx"]))
+            break
         after = Bound((rows[-1]["output_id"], rows[-1]["is_spent"]), inclusive=False)
+    async for place in in_turns(sorted(by_message)):
+        for change in sorted(by_message.pop(place)):
+            yield change
 
 
 async def list_updates_by_milestone(

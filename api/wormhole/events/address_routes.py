@@ -4,11 +4,10 @@ Days are whole UTC days, and a period of n days has n + 1 dates. All tokens coun
 chains counts twice, so `*` is the sum over chains. The number of addresses in a response is bounded.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
-from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from api.http.errors import NotKept
 from api.http.responses import Json
@@ -19,7 +18,6 @@ from api.wormhole.events.params import (
     AMOUNTS,
     COUNTS,
     DAILY,
-    FOR_CHAIN,
     FOR_PERIOD,
     LAST_24_HOURS,
     NUM_DAYS,
@@ -28,8 +26,9 @@ from api.wormhole.events.params import (
 )
 from api.wormhole.events.responses import EventReceived, EventReceivedSoFar
 from api.wormhole.events.row_routes import scope_of
-from api.wormhole.events.sum_routes import cents, first_day, last_day, total
-from db.queries.wormhole.daily import LAUNCH_DAY, TooManyRows, each_day, read_days, sum_by_address
+from api.wormhole.events.sum_routes import FEWER, cents, first_day, last_day, running_totals, total
+from db.listing.turns import in_turns
+from db.queries.wormhole.daily import LAUNCH_DAY, each_day, sum_by_address
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 
@@ -42,7 +41,8 @@ DATED_MAX = 500_000
 Received: TypeAlias = dict[tuple[int, str], Decimal]
 """USD by receiving chain and address. 0 if the transfers have no price."""
 
-FEWER = f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
+Shape: TypeAlias = Callable[[Received, Sequence[Any]], Awaitable[Json]]
+"""Renders what addresses received, with these keys."""
 
 
 async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
@@ -53,40 +53,43 @@ async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
     days = await received(network, given, first_day(last, span) if for_period or daily else last, last)
+    every = await total(days.values())
     if daily and given[AMOUNTS.name]:
-        check_dates(total(days.values()), len(days))
+        check_dates(every, len(days))
     whole = {
         "Last24Hours": days.get(last, {}) if last_alone else None,
-        "WithinPeriod": total(days.values()) if for_period else None,
+        "WithinPeriod": every if for_period else None,
     }
-    return {"PeriodDurationDays": span} | sums_json(given, whole, days if daily else None)
+    return {"PeriodDurationDays": span} | await sums_json(given, whole, days if daily else None)
 
 
 async def addressestransferredtocumulative(network: NetworkMount, given: Given) -> Json:
     """Returns the addresses that ever received transfers. By day, it returns those up to the end of the day."""
     last, span = last_day(given), given[NUM_DAYS.name]
     days = await received(network, given, LAUNCH_DAY, last)
-    ever = total(days.values())
-    daily: dict[int, Received] | None = None
+    ever = await total(days.values())
+    daily = None
     if given[DAILY.name]:
-        before = total(held for day, held in days.items() if day < last - span)
-        shown = {day: held for day, held in days.items() if last - span <= day}
-        check_dates(ever, len(shown))
-        running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
-        daily = dict(zip(shown, running[1:], strict=True))
+        check_dates(ever, sum(last - span <= day for day in days))
+        daily = await running_totals(days, last - span)
     whole = {"AllTime": ever if given[ALL_TIME.name] or not given[DAILY.name] else None}
-    return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | sums_json(given, whole, daily)
+    return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | await sums_json(given, whole, daily)
 
 
 async def received(network: NetworkMount, given: Given, first: int, last: int) -> dict[int, Received]:
     """Returns what addresses received on each day. Raises NotKept if there are more than the maximum."""
     chain, emitter = scope_of(given)
-    try:
-        days = each_day(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
-        rows = await read_days(days, most=ADDRESSES_MAX)
-    except TooManyRows:
-        raise NotKept(f"more than {ADDRESSES_MAX} addresses and days: {FEWER}") from None
-    return {day: {key: usd for key, (_, usd) in sum_by_address(held).items()} for day, held in rows.items()}
+    found: dict[int, Received] = defaultdict(lambda: defaultdict(Decimal))
+    count = 0
+    days = each_day(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
+    async for day, rows in days:
+        count += len(rows)
+        if count > ADDRESSES_MAX:
+            raise NotKept(f"more than {ADDRESSES_MAX} addresses and days: {FEWER}")
+        sums = found[day]
+        for key, (_, usd) in sum_by_address(rows).items():
+            sums[key] += usd
+    return found
 
 
 def check_dates(addresses: Received, dates: int) -> None:
@@ -95,41 +98,45 @@ def check_dates(addresses: Received, dates: int) -> None:
         raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
 
 
-def sums_json(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
+async def sums_json(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
     """Returns amounts and counts as requested, by default counts. All dates have the same keys."""
-    shapes: list[tuple[str, bool, Callable[[Received, Received], Json]]] = [
-        ("Amounts", given[AMOUNTS.name], amounts_json),
-        ("Counts", given[COUNTS.name] or not given[AMOUNTS.name], counts_json),
+    shapes: list[tuple[str, bool, Shape, Callable[[Received], Sequence[Any]]]] = [
+        ("Amounts", given[AMOUNTS.name], amounts_json, sorted),
+        ("Counts", given[COUNTS.name] or not given[AMOUNTS.name], counts_json, chains_of),
     ]
-    every = total((daily or {}).values())
+    every = await total((daily or {}).values())
     found: Json = {}
-    for name, is_requested, shape in shapes:
+    for name, is_requested, shape, names_of in shapes:
         for part, held in whole.items():
-            found[f"{part}{name}"] = shape(held, held) if is_requested and held is not None else None
-        dates = (
-            {format_day(day): shape(held, every) for day, held in daily.items()}
-            if is_requested and daily is not None
-            else None
-        )
+            found[f"{part}{name}"] = await shape(held, names_of(held)) if is_requested and held is not None else None
+        dates = None
+        if is_requested and daily is not None:
+            names = names_of(every)
+            dates = {format_day(day): await shape(held, names) for day, held in daily.items()}
         found[f"Daily{name}"] = dates
     return found
 
 
-def amounts_json(held: Received, every: Received) -> Json:
-    """Returns USD by chain and address in the chain's own format, 0 for the addresses of `every` that received
-    nothing.
-    """
+async def amounts_json(held: Received, keys: Sequence[tuple[int, str]]) -> Json:
+    """Returns USD by chain and address in the chain's own format, 0 for addresses that received nothing."""
     found: Json = {}
-    for chain, address in sorted(every):
+    async for chain, address in in_turns(keys):
         native = format_address(chain, bytes.fromhex(address))
         found.setdefault(str(chain), {})[native] = cents(held.get((chain, address), Decimal(0)))
     return found
 
 
-def counts_json(held: Received, every: Received) -> Json:
+async def counts_json(held: Received, chains: Sequence[str]) -> Json:
     """Returns the number of addresses by chain."""
-    counts = Counter(str(chain) for chain, _ in held)
-    return {"*": len(held)} | {chain: counts[chain] for chain in sorted({str(each) for each, _ in every})}
+    counts: Counter[int] = Counter()
+    async for chain, _ in in_turns(held):
+        counts[chain] += 1
+    return {"*": len(held)} | {chain: counts[int(chain)] for chain in chains}
+
+
+def chains_of(held: Received) -> list[str]:
+    """Returns the chains of addresses as text, sorted as text."""
+    return sorted({str(chain) for chain, _ in held})
 
 
 RECEIVERS = (

@@ -15,10 +15,11 @@ from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import COUNTED, LAST_24_HOURS, NUM_DAYS
 from api.wormhole.events.responses import EventTotals
 from api.wormhole.events.row_routes import ROWS, group_of, scope_of
-from api.wormhole.events.sum_routes import SUMS, check_numbers, last_day
+from api.wormhole.events.sum_routes import SUMS, check_numbers, first_day, last_day, limited_days
 from api.wormhole.events.tvl_routes import TVL
 from api.wormhole.events.value_routes import VALUES
-from db.queries.wormhole.daily import LAUNCH_DAY, each_day, read_days
+from db.listing.turns import in_turns
+from db.queries.wormhole.daily import LAUNCH_DAY
 from db.utc_days import format_day
 from ledger.wormhole.chains import PYTHNET
 
@@ -39,11 +40,11 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
     group = group_of(given)
     last = last_day(given)
     span = given[NUM_DAYS.name] if given[NUM_DAYS.name] is not None else max(last - LAUNCH_DAY, 0)
-    rows = await read_days(each_day(network.store, measure, max(last - span, 0), last, chain=chain, emitter=address))
-    days: dict[str, dict[str, int]] = {}
+    days: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     whole: dict[str, int] = defaultdict(int, {"*": 0})
-    for day, held in rows.items():
-        counts: dict[str, int] = defaultdict(int)
+    rows = limited_days(network, measure, first_day(last, span), last, chain=chain, emitter=address)
+    async for day, held in rows:
+        counts = days[day]
         for row in held:
             if row["emitter_chain"] == PYTHNET and chain is None:
                 continue
@@ -54,9 +55,11 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
             for key in keys:
                 counts[key] += row["message_count"]
                 whole[key] += row["message_count"]
-        days[format_day(day)] = counts
     check_numbers(len(whole), len(days))
-    padded = {date: {key: counts.get(key, 0) for key in sorted(whole)} for date, counts in days.items()}
+    names = sorted(whole)
+    padded: dict[str, dict[str, int]] = {}
+    for day, counts in days.items():
+        padded[format_day(day)] = {name: counts.get(name, 0) async for name in in_turns(names)}
     return {
         "LastDayCount": [*padded.values()][-1] if given[LAST_24_HOURS.name] else None,
         "TotalCount": dict(sorted(whole.items())),

@@ -6,9 +6,9 @@ cents after summing.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
-from itertools import accumulate, product
+from itertools import product
 from typing import TypeAlias, TypeVar
 
 from api.http.errors import NotKept
@@ -28,13 +28,18 @@ from api.wormhole.events.params import (
 )
 from api.wormhole.events.responses import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.wormhole.events.row_routes import scope_of
-from db.queries.wormhole.daily import LAUNCH_DAY, count_by_chain, each_day, sum_notional
+from db.listing.turns import give_way, in_turns
+from db.queries.wormhole.daily import LAUNCH_DAY, TooManyRows, count_by_chain, each_day, sum_notional
+from db.queries.wormhole.periods import ROWS_MAX, limited
 from db.queries.wormhole.vaas import find_tokens
+from db.store import Row
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 
 COUNTS_MAX = 1_000_000
 """Maximum number of values by date in one response. Every date has one value per key."""
+
+FEWER = f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
 
 CENT = Decimal("0.01")
 WIDE = Context(prec=400)
@@ -50,8 +55,11 @@ LEAVING, DESTINATION, SYMBOL = 0, 1, 2
 
 async def transactiontotals(network: NetworkMount, given: Given) -> Json:
     """Returns the number of verified messages by day and chain since the launch of the bridge, including Pythnet."""
-    days = each_day(network.store, "totals", LAUNCH_DAY, last_day(given))
-    counts = {day: {str(chain): count for chain, count in count_by_chain(rows).items()} async for day, rows in days}
+    counts: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    async for day, rows in limited_days(network, "totals", LAUNCH_DAY, last_day(given)):
+        here = counts[day]
+        for chain, count in count_by_chain(rows).items():
+            here[str(chain)] += count
     names = sorted({name for each in counts.values() for name in each})
     check_numbers(len(names) + 1, len(counts))
     return {
@@ -75,7 +83,8 @@ async def notionaltransferredto(network: NetworkMount, given: Given) -> Json:
 async def notionaltransferredfrom(network: NetworkMount, given: Given) -> Json:
     """Returns the USD that left each chain by day, since the launch of the bridge."""
     sums = await daily_sums(network, given, LAUNCH_DAY, last_day(given), (LEAVING,))
-    return {"Daily": dates_json(sums), "Total": cents(total(sums.values()).get(("*",), Decimal(0)))}
+    whole = await total(sums.values())
+    return {"Daily": await dates_json(sums), "Total": cents(whole.get(("*",), Decimal(0)))}
 
 
 async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -> Json:
@@ -84,18 +93,15 @@ async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -
     """
     last, span = last_day(given), given[NUM_DAYS.name]
     sums = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
-    ever = total(sums.values())
-    daily: dict[int, Sums] | None = None
+    ever = await total(sums.values())
+    daily = None
     if given[DAILY.name]:
-        before = total(held for day, held in sums.items() if day < last - span)
-        shown = {day: held for day, held in sums.items() if last - span <= day}
-        check_numbers(len(ever), len(shown))
-        running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
-        daily = dict(zip(shown, running[1:], strict=True))
+        check_numbers(len(ever), sum(last - span <= day for day in sums))
+        daily = await running_totals(sums, last - span)
     return {
-        "AllTime": nested(ever) if given[ALL_TIME.name] or not given[DAILY.name] else None,
+        "AllTime": await nested(ever) if given[ALL_TIME.name] or not given[DAILY.name] else None,
         "AllTimeDurationDays": max(last - LAUNCH_DAY, 0),
-        "Daily": None if daily is None else dates_json(daily),
+        "Daily": None if daily is None else await dates_json(daily),
     }
 
 
@@ -106,10 +112,10 @@ async def moved(network: NetworkMount, given: Given, group_by: tuple[int, ...]) 
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
     sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, group_by)
     return {
-        "Last24Hours": nested(sums.get(last, {})) if last_alone else None,
-        "WithinPeriod": nested(total(sums.values())) if for_period else None,
+        "Last24Hours": await nested(sums.get(last, {})) if last_alone else None,
+        "WithinPeriod": await nested(await total(sums.values())) if for_period else None,
         "PeriodDurationDays": span,
-        "Daily": dates_json(sums) if daily else None,
+        "Daily": await dates_json(sums) if daily else None,
     }
 
 
@@ -119,61 +125,104 @@ async def daily_sums(
     """Returns the USD of each day, by those of sending chain, destination and symbol that `group_by` names."""
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
-    by_day: dict[int, Sums] = {}
-    async for day, rows in each_day(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address):
-        by_day[day] = defaultdict(Decimal)
+    by_day: dict[int, Sums] = defaultdict(lambda: defaultdict(Decimal))
+    async for day, rows in limited_days(network, "transfers", max(first, 0), last, chain=chain, emitter=address):
+        here = by_day[day]
         for way, usd in sum_notional(rows, allowed_tokens(network.wormhole, day)).items():
-            by_day[day][tuple(str(way[each]) for each in group_by)] += usd
-    keys = sorted({place[-1] for sums in by_day.values() for place in sums}) if SYMBOL in group_by else []
+            here[tuple(str(way[each]) for each in group_by)] += usd
+    token_keys: set[str] = set()
+    if SYMBOL in group_by:
+        for sums in by_day.values():
+            await give_way()
+            token_keys.update(place[-1] for place in sums)
+    keys = sorted(token_keys)
     tokens = await find_tokens(network.store, keys)
     symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
-    return {day: with_all(sums, symbols) for day, sums in by_day.items()}
+    return {day: await with_all(by_day.pop(day), symbols) for day in [*by_day]}
 
 
-def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
+async def limited_days(
+    network: NetworkMount,
+    measure: str,
+    first: int,
+    last: int,
+    *,
+    chain: int | None = None,
+    emitter: str | None = None,
+) -> AsyncIterator[tuple[int, list[Row]]]:
+    """Yields rows of days like `each_day`. Raises NotKept if there are too many."""
+    try:
+        async for each in limited(each_day(network.store, measure, first, last, chain=chain, emitter=emitter)):
+            yield each
+    except TooManyRows:
+        raise NotKept(f"more than {ROWS_MAX} rows: {FEWER}") from None
+
+
+async def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
     """Returns sums by symbol in place of token_key, and the sum of all."""
     found: Sums = defaultdict(Decimal)
-    for place, usd in sums.items():
+    async for place, usd in in_turns(sums.items()):
         for each in product(*(("*", symbols.get(name, name)) for name in place)):
             found[each] += usd
     return found
 
 
-def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
+async def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
     """Returns the sum over several days, by key."""
     found: dict[Key, Decimal] = defaultdict(Decimal)
     for sums in days:
-        for key, amount in sums.items():
+        async for key, amount in in_turns(sums.items()):
             found[key] += amount
+    return found
+
+
+async def running_totals(days: Mapping[int, Mapping[Key, Decimal]], first: int) -> dict[int, dict[Key, Decimal]]:
+    """Returns the sums up to the end of each day from `first` on."""
+    found: dict[int, dict[Key, Decimal]] = {}
+    running: dict[Key, Decimal] = {}
+    for day, sums in days.items():
+        running = await total((running, sums))
+        if first <= day:
+            found[day] = running
     return found
 
 
 def check_numbers(keys: int, dates: int) -> None:
     """Raises NotKept if there are too many keys for that many dates."""
     if keys * dates > COUNTS_MAX:
-        raise NotKept(
-            f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: "
-            f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
-        )
+        raise NotKept(f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: {FEWER}")
 
 
-def dates_json(days: Mapping[int, Sums]) -> Json:
+async def dates_json(days: Mapping[int, Mapping[tuple[str, ...], Decimal]]) -> Json:
     """Returns sums by date, all with the same keys. Raises NotKept if there are too many."""
-    places = {place for sums in days.values() for place in sums}
+    places: set[tuple[str, ...]] = set()
+    for sums in days.values():
+        await give_way()
+        places.update(sums)
     check_numbers(len(places), len(days))
-    return {
-        format_day(day): nested({place: sums.get(place, Decimal(0)) for place in places}) for day, sums in days.items()
-    }
+    shape = await nested(dict.fromkeys(places, Decimal(0)))
+    return {format_day(day): await nested(sums, shape) for day, sums in days.items()}
 
 
-def nested(sums: Sums) -> Json:
-    """Returns nested objects, one level per part of the keys."""
-    found: Json = {}
-    for place, usd in sorted(sums.items()):
+async def nested(sums: Mapping[tuple[str, ...], Decimal], shape: Json | None = None) -> Json:
+    """Returns nested objects in the order of their keys, one level per part of the keys.
+
+    `shape` has keys that the result has in any case, with 0 by default.
+    """
+    found: Json = {} if shape is None else await copied(shape)
+    async for place, usd in in_turns(sums.items()):
         inner = found
         for name in place[:-1]:
             inner = inner.setdefault(name, {})
         inner[place[-1]] = cents(usd)
+    return found if shape is not None else await copied(found)
+
+
+async def copied(held: Json) -> Json:
+    """Returns nested objects in the order of their keys."""
+    found: Json = {}
+    async for name in in_turns(sorted(held)):
+        found[name] = await copied(held[name]) if isinstance(held[name], dict) else held[name]
     return found
 
 

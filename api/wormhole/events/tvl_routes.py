@@ -14,8 +14,9 @@ from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.wormhole.events.responses import EventLocked, EventLockedSoFar
-from api.wormhole.events.sum_routes import cents, last_day, total
-from db.queries.wormhole.daily import LAUNCH_DAY, each_day, sum_locked
+from api.wormhole.events.sum_routes import cents, last_day, limited_days, total
+from db.listing.turns import give_way, in_turns
+from db.queries.wormhole.daily import LAUNCH_DAY, sum_locked
 from db.queries.wormhole.prices import find_prices, price_on, read_histories
 from db.queries.wormhole.vaas import find_tokens
 from db.utc_days import format_day
@@ -29,7 +30,7 @@ async def notionaltvl(network: NetworkMount, given: Given) -> Json:
     """
     last = last_day(given)
     changes = await daily_changes(network, last, listed_on=last)
-    whole = total(changes.values())
+    whole = await total(changes.values())
     prices = await find_prices(network.store, [*whole], last)
     change = changes.get(last, {}) if given[LAST_24_HOURS.name] else {}
     return {
@@ -44,16 +45,24 @@ async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
     last, span = last_day(given), given[NUM_DAYS.name]
     first = LAUNCH_DAY if span is None else last - span
     changes = await daily_changes(network, last, listed_on=first)
-    histories = await read_histories(network.store, {key for change in changes.values() for key in change})
+    keys: set[str] = set()
+    for change in changes.values():
+        await give_way()
+        keys.update(change)
+    histories = await read_histories(network.store, keys)
     locked: dict[str, Decimal] = defaultdict(Decimal)
     days: dict[int, dict[str, Decimal]] = {}
     for day, change in changes.items():
+        await give_way()
         for key, amount in change.items():
             locked[key] += amount
         if first <= day:
             listed = allowed_tokens(network.wormhole, day)
-            counted = [key for key in locked if key in histories and (listed is None or key in listed)]
-            days[day] = by_chain({key: locked[key] * price_on(histories[key], day) for key in counted})
+            worth: dict[str, Decimal] = {}
+            async for key in in_turns(locked):
+                if key in histories and (listed is None or key in listed):
+                    worth[key] = locked[key] * price_on(histories[key], day)
+            days[day] = by_chain(worth)
     chains = sorted({chain for each in days.values() for chain in each})
     return {
         "DailyLocked": {
@@ -71,8 +80,12 @@ async def daily_changes(network: NetworkMount, last: int, *, listed_on: int) -> 
     """
     assert network.wormhole is not None
     listed = allowed_tokens(network.wormhole, listed_on)
-    days = each_day(network.store, "transfers", LAUNCH_DAY, last)
-    return {day: sum_locked(rows, listed) async for day, rows in days}
+    changes: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    async for day, rows in limited_days(network, "transfers", LAUNCH_DAY, last):
+        here = changes[day]
+        for key, amount in sum_locked(rows, listed).items():
+            here[key] += amount
+    return changes
 
 
 def by_chain(worth: Mapping[str, Decimal]) -> dict[str, Decimal]:
@@ -89,8 +102,9 @@ async def assets_json(network: NetworkMount, locked: Mapping[str, Decimal], pric
     keys = sorted(key for key, amount in locked.items() if amount and key in prices)
     tokens = await find_tokens(network.store, keys)
     worth = {key: locked[key] * prices[key] for key in keys}
+    await give_way()
     found: Json = {chain: {"*": {"Symbol": "*", "Notional": cents(usd)}} for chain, usd in by_chain(worth).items()}
-    for key, token in zip(keys, tokens, strict=True):
+    async for key, token in in_turns(zip(keys, tokens, strict=True)):
         chain, _, address = key.partition("/")
         native = format_token(int(chain), bytes.fromhex(address))
         found[chain][native] = {
@@ -107,6 +121,6 @@ async def assets_json(network: NetworkMount, locked: Mapping[str, Decimal], pric
 
 
 TVL = (
-    *function("/notionaltvl", notionaltvl, LOCKED, EventLocked),
-    *function("/notionaltvlcumulative", notionaltvlcumulative, LOCKED_SO_FAR, EventLockedSoFar),
+    *function("/notionaltvl", notionaltvl, LOCKED, EventLocked, (501,)),
+    *function("/notionaltvlcumulative", notionaltvlcumulative, LOCKED_SO_FAR, EventLockedSoFar, (501,)),
 )

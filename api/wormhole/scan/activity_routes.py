@@ -129,15 +129,15 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
     """
     last = span_end(until)
     listed = allowed_tokens(contracts_of(network), last)
-    sent: dict[int, int] = {}
+    sent: dict[int, int] = defaultdict(int)
     async for day, rows in each_day_of_all(network.store, "totals", last):
-        sent[day] = messages(rows)
+        sent[day] += messages(rows)
     moves = 0
-    moved: dict[int, Decimal] = {}
+    moved: dict[int, Decimal] = defaultdict(Decimal)
     locked: dict[str, Decimal] = defaultdict(Decimal)
     async for day, rows in transfers(network, None, last):
         moves += sum(row["message_count"] for row in rows)
-        moved[day] = usd_of(rows)
+        moved[day] += usd_of(rows)
         if day >= LAUNCH_DAY:
             for key, amount in sum_locked(rows, listed).items():
                 locked[key] += amount

@@ -4,6 +4,7 @@ Invariants:
 1. A chain matches only itself, never a prefix of its number. Days are whole UTC days, both ends inclusive.
 2. Sums are decimals. Transfers count for the source and for the destination chain.
 3. A query reads one partition per day.
+4. Rows come in parts, and the request gives way to others between them.
 """
 
 import asyncio
@@ -11,13 +12,15 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from decimal import Decimal
 
+from db.listing.turns import give_way
 from db.schema.wormhole_tables import vaa_daily
-from db.store import Bound, Row, Store
+from db.store import Bound, Key, Row, Store
 
-PAGE = 10_000
+PART = 2_000
+"""Maximum of rows in a part of a day."""
 
-DAYS_AT_ONCE = 64
-"""Days that are read concurrently."""
+DAYS_AT_ONCE, FIRST_PART = 64, 500
+"""Days whose first rows are read concurrently, and how many of each."""
 
 FIRST_DAY = 18_809
 """2021-07-01: the month before the first message of the network was signed."""
@@ -32,14 +35,14 @@ class TooManyRows(Exception):
 
 async def read_days(days: AsyncIterator[tuple[int, list[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
     """Collects the days of `each_day`. Raises TooManyRows as soon as more than `most` rows were read."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[Row]] = defaultdict(list)
     count = 0
     async for day, rows in days:
-        found[day] = rows
+        found[day] += rows
         count += len(rows)
         if most is not None and count > most:
             raise TooManyRows
-    return found
+    return dict(found)
 
 
 async def each_day(
@@ -51,15 +54,25 @@ async def each_day(
     chain: int | None = None,
     emitter: str | None = None,
 ) -> AsyncIterator[tuple[int, list[Row]]]:
-    """Yields rows of vaa_daily day by day: of all emitters, of a chain, or of one emitter. At most DAYS_AT_ONCE days
-    are in memory.
+    """Yields rows of vaa_daily day by day: of all emitters, of a chain, or of one emitter.
+
+    A day comes at least once, without rows if it has none, and again for each further part.
     """
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
+    end = Bound(prefix) if prefix else None
     for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
         days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
-        together = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
+        together = await asyncio.gather(*(_part(store, (measure, day), end, end, FIRST_PART) for day in days))
         for day, rows in zip(days, together, strict=True):
+            await give_way()
             yield day, rows
+            size, part = FIRST_PART, rows
+            while len(part) == size:
+                after = Bound(tuple([part[-1][name] for name in vaa_daily.clustering]), inclusive=False)
+                size = PART
+                part = await _part(store, (measure, day), after, end, size)
+                await give_way()
+                yield day, part
 
 
 async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIterator[tuple[int, list[Row]]]:
@@ -71,16 +84,8 @@ async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIte
             yield day, rows
 
 
-async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | str, ...]) -> list[Row]:
-    end = Bound(prefix) if prefix else None
-    rows: list[Row] = []
-    start = end
-    while True:
-        page = await store.slice(vaa_daily, partition, lower=start, upper=end, limit=PAGE)
-        rows += page
-        if len(page) < PAGE:
-            return rows
-        start = Bound(tuple(page[-1][name] for name in vaa_daily.clustering), inclusive=False)
+async def _part(store: Store, partition: Key, start: Bound | None, end: Bound | None, limit: int) -> list[Row]:
+    return await store.slice(vaa_daily, partition, lower=start, upper=end, limit=limit)
 
 
 def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:

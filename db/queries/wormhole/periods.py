@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from typing import Literal, TypeAlias
 
-from db.listing.deadline import is_over
 from db.queries.wormhole.daily import FIRST_DAY, TooManyRows, each_day
-from db.store import DeadlinePassed, Row, Store
+from db.store import Row, Store
 from db.utc_days import calendar_interval
 
 Unit: TypeAlias = Literal["day", "month", "year"]
@@ -46,12 +45,10 @@ async def each_period(
 
 
 async def limited(days: AsyncIterator[tuple[int, list[Row]]]) -> AsyncIterator[tuple[int, list[Row]]]:
-    """Yields the same rows of days. Raises TooManyRows beyond ROWS_MAX, and DeadlinePassed."""
+    """Yields the same rows of days. Raises TooManyRows beyond ROWS_MAX."""
     count = 0
     async for day, rows in days:
         count += len(rows)
         if count > ROWS_MAX:
             raise TooManyRows
-        if is_over():
-            raise DeadlinePassed("summing days")
         yield day, rows

@@ -1,5 +1,6 @@
 """Sums of the event database's functions, compared with sums over the records, and the defects of the originals."""
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,11 +11,15 @@ from typing import Any
 import httpx
 import pytest
 
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
 from api.wormhole.events import address_routes as wormhole_event_addresses
 from api.wormhole.events import sum_routes as wormhole_event_sums
+from db.listing import turns
 from ledger.wormhole import allowlist
+from tests.api.conftest import STORES
 from tests.api.wormhole.test_wormhole_events import API, both
-from tests.api.wormhole_network import DAY_S, LAUNCH_DAY, UNLISTED, Message, World
+from tests.api.wormhole_network import DAY_S, LAUNCH_DAY, NETWORK, UNLISTED, Message, World
 from tests.conftest import needs_shared
 
 Json = dict[str, Any]
@@ -373,6 +378,93 @@ async def test_sums_of_too_many_keys_and_days_are_not_made(
     assert found["message"].startswith(f"more than {numbers - 1} numbers, of {numbers // len(days)} keys on ")
     monkeypatch.setattr(wormhole_event_sums, "COUNTS_MAX", numbers)
     assert await both(signed, function, **given) == whole
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        ("totals", {}),
+        ("nfts", {}),
+        ("notionaltransferred", {"daily": "true"}),
+        ("notionaltransferredto", {"daily": "true"}),
+        ("notionaltransferredtocumulative", {"daily": "true"}),
+        ("notionaltvlcumulative", {}),
+        ("addressestransferredto", {"daily": "true"}),
+        ("addressestransferredtocumulative", {"daily": "true"}),
+    ],
+)
+async def test_no_day_before_the_launch_is_returned(
+    signed: httpx.AsyncClient, world: World, function: str, given: dict[str, str]
+) -> None:
+    """However many days are requested."""
+    last = max(day for day, *_ in transfers(world))
+    given |= {"until": date(last)}
+    since = last - LAUNCH_DAY
+    found = [await both(signed, function, **given, numDays=str(days)) for days in (since, since + 700)]
+    by_day = [[each for name, each in answer.items() if name.startswith("Daily") and each] for answer in found]
+    assert by_day[0] == by_day[1]
+    dates = {day for each in by_day[1] for day in each}
+    assert min(dates) >= "2021-09-13"
+    assert max(dates) == date(last)
+
+
+class Counted:
+    """A store that counts the reads in each turn of the event loop."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.most, self._here = store, 0, 0
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("get", "get_many", "slice", "scan"):
+            return method
+
+        async def counted(*arguments: Any, **options: Any) -> Any:
+            found = await method(*arguments, **options)
+            if not self._here:
+                asyncio.get_running_loop().call_soon(self.end)
+            self._here += 1
+            self.most = max(self.most, self._here)
+            return found
+
+        return counted
+
+    def end(self) -> None:
+        """A turn of the loop has ended."""
+        self._here = 0
+
+
+@pytest.mark.parametrize("wormhole_store", STORES[:1], indirect=True)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "events/notionaltransferred?forPeriod=1&numDays=2000",
+        "events/notionaltransferredtocumulative?daily=1",
+        "events/notionaltransferredfrom",
+        "events/notionaltvl",
+        "events/notionaltvlcumulative",
+        "events/addressestransferredto?daily=1&numDays=2000",
+        "events/addressestransferredtocumulative",
+        "events/transactiontotals",
+        "events/totals",
+        "v1/scorecards",
+        "v1/top-assets-by-volume?timeSpan=30d",
+        "v1/tokens-symbol-volume",
+        "v1/vaas/vaa-counts",
+        "v1/coverage",
+        "v1/vaas?pageSize=1000",
+    ],
+)
+async def test_sums_give_way_to_other_requests(wormhole_store: Any, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """With the shortest slices, every read is in a turn of its own."""
+    monkeypatch.setattr(turns, "SLICE_S", -1.0)
+    turns.SLICE.set(None)
+    store: Any = Counted(wormhole_store)
+    app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
+        assert (await client.get(f"/api/wormhole/{path}")).status_code in (200, 501)
+    assert 1 <= store.most <= 2
 
 
 def leaves(found: Any) -> int:

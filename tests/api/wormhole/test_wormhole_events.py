@@ -13,6 +13,7 @@ from api.wormhole.events import row_routes as wormhole_event_rows
 from api.wormhole.events import sum_routes as wormhole_event_sums
 from tests.api.wormhole_network import (
     DAY_S,
+    LAUNCH_DAY,
     NETWORK,
     SHARED_TX,
     UNSIGNED,
@@ -333,7 +334,7 @@ async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: 
     record = next(each.served for each in held if each.served["emitter_chain"] == 1)
     one = str(record["emitter_chain"]), record["emitter_address"]
     for days, (chain, address) in ((7, ("", "")), (400, ("", "")), (400, (one[0], "")), (600, one)):
-        first = last - days
+        first = max(last - days, LAUNCH_DAY)
         counts: dict[int, Counter[str]] = {day: Counter() for day in range(first, last + 1)}
         by = group or ("address" if address else "chain" if chain else "")
         for each in held:

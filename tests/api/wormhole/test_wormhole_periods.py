@@ -11,7 +11,8 @@ import pytest
 
 from api.version import VERSION
 from api.wormhole.scan import period_routes, token_routes
-from db.queries.wormhole import periods
+from db.queries.wormhole import daily, periods
+from db.store import DeadlinePassed
 from tests.api.wormhole_network import Message, World, plain
 
 Json = dict[str, Any]
@@ -244,6 +245,11 @@ async def test_a_span_has_whole_periods(
     assert (answer.status_code, answer.json()["message"][: len(message)]) == (status, message)
 
 
+async def passed() -> None:
+    """In place of a look at the clock after the deadline."""
+    raise DeadlinePassed("working")
+
+
 async def test_limits_are_checked(signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = await signed.get(
         f"{API}/x-chain-activity/tops", params={"timespan": "1d", "from": text(18_900), "to": text(19_300)}
@@ -267,7 +273,7 @@ async def test_limits_are_checked(signed: httpx.AsyncClient, world: World, monke
             assert (answer.status_code, answer.json()["message"]) == (501, expected)
         assert (await signed.get(f"{API}/tokens-symbol-volume")).status_code == 501
     with monkeypatch.context() as patch:
-        patch.setattr(periods, "is_over", lambda: True)
+        patch.setattr(daily, "give_way", passed)
         assert (await signed.get(f"{API}/x-chain-activity/tops", params=given)).status_code == 503
         assert (await signed.get(f"{API}/tokens-symbol-volume")).status_code == 503
 

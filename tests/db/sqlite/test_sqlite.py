@@ -18,6 +18,7 @@ import pytest
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
+from db.listing import turns
 from db.schema.dialects import create_table_sqlite
 from db.schema.migration_files import check
 from db.sqlite import files as sqlite_files
@@ -160,6 +161,8 @@ def truncated(folder):
 
 async def test_one_turn_of_the_event_loop_reads_one_state_and_the_next_one_what_is_new(settings, folder, monkeypatch):
     monkeypatch.setattr(sqlite_readers, "CHECK_S", 60)
+    monkeypatch.setattr(turns, "SLICE_S", 60)
+    turns.SLICE.set(None)
     writer, reader = reopened(settings), open_store(settings)
     put(writer, 1, publish=False)
     assert await indices(reader) == [1]
