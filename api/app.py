@@ -12,17 +12,21 @@
 A family of one protocol never serves a network of the other.
 """
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.telemetry import TelemetryConfig
-from limits import parse
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from api.analytics_v2.routes import ANALYTICS_V2
@@ -35,8 +39,9 @@ from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
 from api.gauges import GAUGES, read_gauges
 from api.health import HEALTH, ROUTES
-from api.http.auth import JWT_SECRET_BYTES_MIN, Credentials
+from api.http.auth import Credentials
 from api.http.compression import Compression
+from api.http.content_negotiation import JSON
 from api.http.contract import OF_NETWORK, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
@@ -45,6 +50,7 @@ from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
 from api.http.router import OperationRouter
+from api.http.sending import Sending
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.mqtt.endpoint import MqttEndpoint
 from api.network import NetworkMount, find_network, first_of
@@ -52,6 +58,7 @@ from api.node_v1.routes import NODE_V1
 from api.participation_v1 import PARTICIPATION_V1
 from api.poi_v1.routes import POI_V1
 from api.search import SEARCH, SEARCH_IN_NETWORK
+from api.settings import ApiSettings as ApiSettings
 from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
@@ -74,70 +81,6 @@ Context: TypeAlias = Callable[[Mapping[str, str]], NetworkMount]
 NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class ApiSettings:
-    """Settings of the HTTP server."""
-
-    host: str = field(default="127.0.0.1", metadata={"help": "address to listen on"})
-    port: int = field(default=8000, metadata={"help": "port to listen on"})
-    workers: int = field(default=1, metadata={"help": "number of server processes; each opens the stores itself"})
-    access_log: bool = field(default=False, metadata={"help": "log one line per request, with its id"})
-    deadline_s: float = field(default=10.0, metadata={"help": "timeout of a request in seconds; the response is a 503"})
-    shutdown_s: int = field(default=30, metadata={"help": "seconds that open requests have to finish after SIGTERM"})
-    stardust_network: str | None = field(
-        default=None,
-        metadata={"help": "network of the IOTA paths except node REST v1; default: the default network"},
-    )
-    wormhole_network: str | None = field(
-        default=None,
-        metadata={
-            "help": "network of /v1 and /api/wormhole/v1; default: the default network if it is a Wormhole network, "
-            "else the first Wormhole network"
-        },
-    )
-    compress_from: int = field(
-        default=2048,
-        metadata={"help": "minimum bytes of a compressed response, if the client accepts compression; 0: never"},
-    )
-    keys: tuple[str, ...] = field(
-        default=(),
-        metadata={
-            "help": "API keys; every request must contain one of them; default: no authentication",
-            "secret": True,
-        },
-    )
-    jwt_secret: str | None = field(
-        default=None,
-        metadata={
-            "help": "HS256 secret; requests with a JWT that it signed are accepted like API keys",
-            "secret": True,
-        },
-    )
-    rate_limit: str | None = field(
-        default=None,
-        metadata={"help": "maximum of requests per client, e.g. 100/minute; each worker counts separately"},
-    )
-
-    mqtt_connections: int = field(
-        default=1_000, metadata={"help": "maximum of MQTT clients of each worker; 0: no MQTT"}
-    )
-
-    def __post_init__(self) -> None:
-        limits = ("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0), ("mqtt_connections", 0)
-        for name, least in limits:
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
-        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < JWT_SECRET_BYTES_MIN:
-            raise ValueError(f"jwt_secret must have {JWT_SECRET_BYTES_MIN} bytes or more")
-        if self.rate_limit is not None:
-            try:
-                limit = parse(self.rate_limit)
-            except ValueError as error:
-                raise ValueError(f"rate_limit must have the form 100/minute, not {self.rate_limit!r}") from error
-            if limit.amount < 1:
-                raise ValueError(f"rate_limit must allow 1 request or more, not {self.rate_limit!r}")
-
-
 class Permanode(FastAPI):
     """FastAPI for the OpenAPI document and its pages; requests go through RequestMiddleware and OperationRouter."""
 
@@ -156,9 +99,19 @@ class Permanode(FastAPI):
             telemetry=NO_TELEMETRY,
         )
         self.settings, self.networks = settings, networks
+        self._document: bytes | None = None
         self.mqtt_defaults = chrysalis, stardust
         self.metrics = Metrics(GAUGES, partial(read_gauges, networks))
-        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
+        url = str(self.openapi_url)
+        self.router.routes[:] = [each for each in self.router.routes if getattr(each, "path", "") != url]
+        self.router.routes.append(Route(url, self.document, methods=["GET"]))
+        self.router.routes.extend([*docs_routes(self.title, url), *self.metrics.routes()])
+
+    async def document(self, _: Request) -> Response:
+        """Returns the OpenAPI document. A thread builds it, because that takes seconds."""
+        if self._document is None:
+            self._document = await asyncio.to_thread(lambda: orjson.dumps(self.openapi()))
+        return Response(self._document, media_type=JSON)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document, built on the first call."""
@@ -200,6 +153,7 @@ class Permanode(FastAPI):
             self.router,
             self.metrics,
             router.error_body_of,
+            Sending(settings.send_s, settings.unsent_bytes),
             deadline_s=settings.deadline_s,
             access_log=settings.access_log,
         )

@@ -117,6 +117,7 @@ def bench(
     name: Annotated[
         Literal[
             "analytics",
+            "attack",
             "cluster-http",
             "cluster-load",
             "codec",

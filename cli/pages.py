@@ -6,35 +6,14 @@ Each page is a function that returns text. Only `write` reads and writes files.
 import dataclasses
 import typing
 
-from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
-from api.explorer_v2 import statement_routes, token_routes
-from api.explorer_v2.ledger_routes import OUTPUTS_MAX
-from api.fields.inx_chronicle_params import SKIPPED_MAX
-from api.http.page_sizes import FAMILIES, MAXIMUM
-from api.mqtt.client import CONNECT_S, TOPICS_MAX
-from api.mqtt.hub import BACKLOG_MAX_BYTES, MESSAGES_AT_ONCE, SLOW_S
-from api.mqtt.packets import PACKET_MAX_BYTES
-from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
 from api.version import VERSION
-from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
-from api.wormhole.events.functions import BODY_MAX_BYTES as POSTED_MAX_BYTES
-from api.wormhole.events.params import ROWS_MAX
-from api.wormhole.events.row_routes import GROUPS_MAX, RECENT_MAX
-from api.wormhole.events.sum_routes import COUNTS_MAX
-from api.wormhole.params import CHAINS_MAX
-from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
-from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
+from cli.limits_page import limits_page
 from cli.man_page import man_page
 from cli.options import HOME
 from cli.progress import plan_text
 from cli.settings import FILE, PARTS, default, describe_kind, load_part, variable
 from db.admin.sizing import BY_MILESTONE, FIXED_TABLES, Demand, load_sizes, plan
-from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.connect import StoreSettings
-from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
-from db.queries.milestones import CONE_AT_ONCE
-from db.queries.series import EXAMINED
-from db.queries.wormhole.hours import ROWS_MAX as HOURS_MAX
 from db.schema import TABLES
 from db.schema.page import schema_page
 
@@ -87,47 +66,6 @@ def help_texts(root: Command) -> dict[str, str]:
     return found
 
 
-def limits_page() -> str:
-    """docs/limits.md: the limits of a request."""
-    text = MADE.format(source="api/http/page_sizes.py, the API families and db/listing/page.py") + _LIMITS_HEAD
-    text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
-    for name, sizes in FAMILIES.items():
-        text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"
-    return text + _LIMITS_WORK.format(
-        per_row=EXAMINED_PER_ROW,
-        at_least=EXAMINED_AT_LEAST,
-        body=BODY_MAX_BYTES,
-        cone=CONE_MAX,
-        at_once=CONE_AT_ONCE,
-        outputs=OUTPUTS_MAX,
-        outputs_of_token=token_routes.OUTPUTS_MAX,
-        accounts=statement_routes.ADDRESSES_MAX,
-        skipped=SKIPPED_MAX,
-        summed=SUMMED_MAX,
-        changes=CHANGES_MAX,
-        examined=EXAMINED,
-        vaas_skipped=VAAS_SKIPPED_MAX,
-        vaas_read=EXAMINED_PER_ROW * VAAS_SKIPPED_MAX,
-        chains=CHAINS_MAX,
-        groups=GROUPS_MAX,
-        recent=RECENT_MAX,
-        found=ROWS_MAX,
-        status=STATUS_ROWS,
-        hours=HOURS_MAX,
-        counts=COUNTS_MAX,
-        addresses=ADDRESSES_MAX,
-        dated=DATED_MAX,
-        vaa=VAA_MAX_BYTES,
-        posted=POSTED_MAX_BYTES,
-        topics=TOPICS_MAX,
-        packet=PACKET_MAX_BYTES,
-        backlog=BACKLOG_MAX_BYTES,
-        messages=MESSAGES_AT_ONCE,
-        slow=f"{SLOW_S:.0f}",
-        connect=f"{CONNECT_S:.0f}",
-    )
-
-
 def sizing_page() -> str:
     """docs/sizing.md: disk space per message in each table, and two example plans."""
     ledger = load_sizes()
@@ -159,7 +97,7 @@ def render_pages(root: Command) -> dict[str, str]:
         "cli.md": cli_page(root),
         "permanode.1": man_page(help_texts(root), VERSION),
         "schema.md": schema_page(),
-        "limits.md": limits_page(),
+        "limits.md": MADE.format(source=_LIMITS_SOURCE) + limits_page(),
         "sizing.md": sizing_page(),
     }
 
@@ -214,107 +152,7 @@ The plans below show one year at two rates, with a milestone every ten seconds a
 - Half of each node's disk stays free for compaction, which needs space for a second copy of the files of a bulk load.
 """
 
-_LIMITS_HEAD = """\
-# Limits
-
-Every request has limits. At a limit the response is a 400 that names the parameter, a page with a `state` for the
-rest, a 501 or a 503.
-
-## Page size
-
-The table shows the effect of an invalid `page_size`. It depends on the API family: 400, the default or the maximum,
-like the original API.
-
-- `/api/v1`, `/api/core/v1`: nodes had no page size. The parameter is an extension of this server; invalid values are a
-  400. The same applies to the receipts of core v2.
-- `/api/{network}`: Chronicle ignored invalid values and had no maximum. Old clients can send any value.
-- The `pageSize` of tx-history behaves like inx-api-core-v1 under every prefix, that of the indexer like inx-indexer.
-
-The default is 1000. At `/api/{network}` it is 100 for the children of a message and for outputs and transactions of an
-Ed25519 address, like Chronicle's. Explorer v2 and analytics v2 use 100. Their cursors and those of the indexer contain
-the page size, which overrides the parameter.
-"""
-
-_LIMITS_WORK = """
-## Unknown parameters
-
-A repeated parameter is a 400 in all families. A parameter that an operation does not have is a 400 that lists the known
-ones in explorer v2, analytics v2, the routes of the Stardust schema plan and the extensions of this server. The other
-operations ignore it, as the programs do that they imitate. The exception is a parameter that another operation of the
-same protocol has, such as `include-spent` on the indexer: every operation rejects it. Fields of posted objects in the
-event database are treated in the same way.
-
-## Rows
-
-A page reads one row beyond its size, to find out whether it is the last one. If a filter drops rows, the page reads at
-most {per_row} rows per row of its size (at least {at_least}). Then it returns the rows so far and a `state` (`cursor`
-in the indexer). Only such a page can be short or empty without being the last one.
-
-With all lookups a listing reads at most ten rows per row of its page size (pages below 100 count as 100); the test
-suite counts them. Once per process, the server also reads 256 rows per kind of output to find unspent genesis outputs.
-
-| request | limit | above |
-|---|---|---|
-| balance of explorer v2 | {outputs} unspent outputs; in a past state three times as many that it ever had | 501 |
-| holders of a native token | {outputs_of_token} unspent outputs with it | 501 |
-| statement | {accounts} addresses | 400 |
-| children of explorer v2 by page number | first {skipped} children; use the cursor beyond | 400 |
-| activity of analytics v2 | {summed} milestones | 501 |
-| distinct addresses in analytics v2 | {changes} created and spent outputs | 501 |
-| series by hour, or by day if not stored per day | {examined} milestones per page | the page ends with that day |
-| series by milestone, if timestamps do not rise | {examined} milestones per page, read 101 at a time | the page ends |
-| wormholescan pages by number | first {vaas_skipped} results, and {vaas_read} rows if filtered; use the cursor | 400 |
-| wormholescan operations | {chains} source chains | 400 |
-| wormholescan activity by hour | {hours} messages per day | 501 |
-| event function `recent` | {groups} contracts and {recent} rows | 501 |
-| event functions with sums and counts by date | {counts} numbers | 501 |
-| event functions with addresses | {addresses} rows of days; {dated} numbers by date | 501 |
-| event function `findvalues` | {found} rows | 501 |
-| `permanode status` of a Wormhole network | first {status} rows of VAAs | the rest is not examined |
-
-Some responses have no pages. The `utxo-changes` of a milestone contain a row for each input and output of its
-transactions. Chronicle's transactions contain the spender of each output, up to 127. Sums of all time read every day
-since the start of Wormhole. CSV and NDJSON contain the whole history or series: they read 1000 rows at a time (hours:
-one day; stored days: all), each within the timeout of a request.
-
-## Time
-
-The timeout of a request is `api.deadline_s` seconds. Then the server interrupts its statement and responds with 503;
-the connection is free for the next request. A long statement blocks other requests of the same worker for at most this
-time.
-
-## Sizes
-
-| input | limit | otherwise |
-|---|---|---|
-| index | 1 to 64 bytes (TIP-6) | 400 |
-| `state` | 1024 characters | 400 |
-| body of a proof of inclusion to validate | {body} bytes | 413 |
-| body of a VAA to parse | {vaa} bytes | 413 |
-| body of a function of the event database | {posted} bytes | 413 |
-| messages of the milestone of a proof of inclusion | {cone}, read {at_once} rows at a time | 501 |
-
-The body must arrive within the timeout of the request. Bodies of other requests are not read. A path over {cone}
-messages took an eighth of a second on one core, over a thousand 1.3 ms.
-
-## Input files
-
-Lines and compressed files have limits, too: [input files](sources.md#limits-and-rejects).
-
-## MQTT
-
-| of a client, or of a worker | limit | above |
-|---|---|---|
-| connections of a worker | `api.mqtt_connections` | 503 |
-| subscriptions | {topics} | disconnected (1008) |
-| packet from a client | {packet} bytes | disconnected (1002) |
-| waiting for a client | {backlog} bytes and the packets of {messages} messages, for {slow} s | disconnected (1013) |
-| until CONNECT | {connect} s | disconnected (1002) |
-| handshakes and SUBSCRIBEs | `api.rate_limit` | 429; disconnected (1008) |
-
-A client that sends nothing for one and a half times its keep-alive time is disconnected (1002). The numbers are close
-codes of WebSocket.
-"""
+_LIMITS_SOURCE = "cli/limits_page.py, api/http/page_sizes.py, the API families and db/listing"
 
 _SETTINGS_HEAD = """\
 # Settings

@@ -29,7 +29,7 @@ FILE = Path("permanode.toml")
 
 PARTS: Mapping[str, tuple[str, str]] = {
     "store": ("db.connect", "StoreSettings"),
-    "api": ("api.app", "ApiSettings"),
+    "api": ("api.settings", "ApiSettings"),
     "etl": ("etl.engine.settings", "EtlSettings"),
 }
 """Module and dataclass of each part. `store` is the selected network; the file has a section [networks.NAME] for it."""

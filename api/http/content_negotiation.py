@@ -1,6 +1,7 @@
 """Chooses the media type of a response from Accept (RFC 9110 12.4, 12.5.1).
 
-No Accept header is rejected. A client that accepts none of the offered types gets the first one, as at a node.
+No Accept header is rejected, except for its length. A client that accepts none of the offered types gets the first one,
+as at a node.
 """
 
 from collections.abc import Sequence
@@ -8,12 +9,20 @@ from functools import lru_cache
 
 from starlette.types import Scope
 
+from api.http.errors import HeaderTooLong
+
 JSON = "application/json"
 
+ACCEPT_MAX_BYTES = 1_024
+"""Maximum of an Accept header, and of Accept-Encoding. Those of browsers have up to 200 bytes; some are kept."""
 
-def accepted(scope: Scope) -> str:
-    """Returns the Accept headers of a request as one text."""
-    return ",".join([value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"])
+
+def accepted(scope: Scope, header: bytes = b"accept") -> str:
+    """Returns the Accept headers of a request, or another one of their form, as one text. Raises HeaderTooLong."""
+    found = b",".join([value for name, value in scope["headers"] if name == header])
+    if len(found) > ACCEPT_MAX_BYTES:
+        raise HeaderTooLong(header.decode(), ACCEPT_MAX_BYTES)
+    return found.decode("latin-1")
 
 
 @lru_cache(maxsize=256)

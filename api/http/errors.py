@@ -50,6 +50,13 @@ class BodyTooLarge(RequestError):
         super().__init__(f"body: expected at most {most_bytes} bytes")
 
 
+class HeaderTooLong(RequestError):
+    """A header is longer than the maximum."""
+
+    def __init__(self, name: str, most_bytes: int) -> None:
+        super().__init__(f"header {name}: expected at most {most_bytes} bytes")
+
+
 class NoProof(RequestError):
     """No milestone proves the claim about this message. The message of the error states why."""
 
@@ -129,6 +136,7 @@ STATUS: dict[type[Exception], int] = {
     BodyTooLarge: 413,
     TooManyRequests: 429,
     WrongBalance: 500,
+    HeaderTooLong: 431,
     NotKept: 501,
     LedgerUnknown: 501,
     DeadlinePassed: 503,
@@ -181,7 +189,7 @@ def flat_error_body(error: Exception) -> bytes:
     return orjson.dumps({"code": status_of(error), "message": message_of(error, "cursor")})
 
 
-GRPC_CODES = {400: 3, 401: 16, 404: 5, 405: 12, 413: 3, 429: 8, 500: 13, 501: 12, 503: 14}
+GRPC_CODES = {400: 3, 401: 16, 404: 5, 405: 12, 413: 3, 429: 8, 431: 8, 500: 13, 501: 12, 503: 14}
 """HTTP status → gRPC code."""
 
 

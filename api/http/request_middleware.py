@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.errors import headers_of, status_of
 from api.http.metrics import OTHER, Metrics
+from api.http.sending import PART_BYTES, ClientTooSlow, Sending
+from db.listing import turns
 from db.listing.deadline import DEADLINE
 
 log = logging.getLogger("permanode.api")
@@ -49,6 +51,7 @@ class RequestMiddleware:
         others: ASGIApp,
         metrics: Metrics,
         error_body_of: Callable[[str], Callable[[Exception], bytes]],
+        sending: Sending,
         *,
         deadline_s: float,
         access_log: bool,
@@ -58,6 +61,7 @@ class RequestMiddleware:
         self.others = others
         self.error_body_of = error_body_of
         self.metrics = metrics
+        self.sending = sending
         self.deadline_s = deadline_s
         self.access_log = access_log
         self.prefix = os.urandom(4).hex().encode()
@@ -78,19 +82,25 @@ class RequestMiddleware:
         request_id = self.request_id(scope)
         begun = time.monotonic()
         deadline = DEADLINE.set(begun + self.deadline_s)
+        turns.begin()
         status = sent_bytes = 0
 
         def answer(message: Message) -> Awaitable[None]:
             nonlocal status, sent_bytes
+            # What is made until now waits for the client, with limits of its own.
+            turns.end()
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id), *SHARED_HEADERS]
-            elif self.access_log:
-                sent_bytes += len(message.get("body", b""))
-            return send(message)
+                return send(message)
+            size = len(message.get("body", b""))
+            sent_bytes += size
+            return send(message) if size <= PART_BYTES else self.sending.send(scope, send, message)
 
         try:
             await self.app(scope, receive, answer)
+        except ClientTooSlow:
+            raise
         except Exception as error:
             self.report(error, request_id, scope)
             if status:
@@ -102,6 +112,7 @@ class RequestMiddleware:
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})
         finally:
+            turns.end()
             DEADLINE.reset(deadline)
             spent_s = time.monotonic() - begun
             operation = scope.get("operation", OTHER)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import random
 from typing import Any
 
 import brotli
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import ApiSettings, create_app
-from api.http.compression import CODINGS, choose
+from api.http import compression
+from api.http.compression import CODINGS, choose, compress
 from api.network import NetworkMount
 from tests.api.oracle import Oracle
 
@@ -156,5 +158,20 @@ def test_any_header_has_an_answer(header: str) -> None:
 
 @given(st.binary(max_size=5000))
 def test_every_coding_is_undone_by_another_implementation(body: bytes) -> None:
-    assert gzip.decompress(CODINGS["gzip"](body)) == body
-    assert brotli.decompress(CODINGS["br"](body)) == body
+    assert gzip.decompress(asyncio.run(compress(CODINGS["gzip"], body))) == body
+    assert brotli.decompress(asyncio.run(compress(CODINGS["br"], body))) == body
+
+
+def test_large_bodies_are_compressed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = random.Random(1).randbytes(3_000) * 100
+    monkeypatch.setattr(compression, "PART_BYTES", 1_000)
+    ways = 0
+
+    async def give_way() -> None:
+        nonlocal ways
+        ways += 1
+
+    monkeypatch.setattr(compression, "give_way", give_way)
+    for coding, decompress in (("gzip", gzip.decompress), ("br", brotli.decompress)):
+        assert decompress(asyncio.run(compress(CODINGS[coding], body))) == body
+    assert ways == 2 * 299

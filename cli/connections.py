@@ -1,0 +1,301 @@
+"""Limits of connections that uvicorn has no settings for: requests' heads, their number, and clients that do not read.
+
+Invariants:
+1. Of a request's head, no more than `head_bytes` and one read of the socket is ever kept. A request is counted, not
+   parsed, from there on.
+2. A connection without a complete head is closed after `head_s`. Beyond `connections`, the one that has waited longest
+   is closed for a new one; if all have requests, the new one is rejected.
+3. A connection whose client takes nothing of what waits for it for `send_s` is aborted, in whatever state it is.
+4. WebSockets count as connections. What they may send is limited by `api.mqtt`.
+"""
+
+import asyncio
+import logging
+import resource
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from api.http.sending import ABORT
+
+log = logging.getLogger("permanode.connections")
+
+HEADERS_MAX = 128
+"""Maximum of headers of a request. A head of short ones takes fifty times its size in memory."""
+
+PIPELINED_MAX = 32
+"""Maximum of requests that wait on one connection behind another one."""
+
+SWEEP_S = 1.0
+"""Seconds between two checks of all connections."""
+
+LOG_EVERY_S = 10.0
+
+OTHER_FILES = 64
+"""File descriptors of a server process beside its connections: stores, logs, the event loop."""
+
+SEND_BUFFER_BYTES = 262_144
+"""Bytes of a response that the kernel keeps for each client. It reports that some were taken only when a third of them
+were, and by itself it would keep up to 4 MB.
+"""
+
+BACKLOG_MIN, BACKLOG_MAX = 128, 2048
+"""Connections that wait in the kernel to be accepted. They may all be accepted before the first one is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of the connections of a process. `send_s`, `head_s`: seconds."""
+
+    connections: int
+    head_bytes: int
+    head_s: float
+    send_s: float
+
+
+class LimitedConfig(uvicorn.Config):
+    """uvicorn's configuration, and the connections of this process with their limits."""
+
+    def __init__(self, app: Any, limits: Limits, **settings: Any) -> None:
+        super().__init__(app, http=LimitedHttp, ws=LimitedWebSocket, **settings)
+        self.limits = limits
+        self.waiting: dict[LimitedHttp, float] = {}
+        """Connections without a complete head → since when, in this order."""
+        self.stalled: dict[LimitedHttp | LimitedWebSocket, tuple[int, float]] = {}
+        """Connections with unsent bytes → how many, and since when none were taken."""
+        self.is_sweeping = False
+        self.not_logged, self.logged_at = 0, -LOG_EVERY_S
+
+    def sweep(self, connections: Any, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends connections whose time is over, and comes back as long as there are connections."""
+        now = loop.time()
+        for connection, since in [*self.waiting.items()]:
+            if now - since >= (self.timeout_keep_alive if connection.is_between_requests else self.limits.head_s):
+                connection.end_waiting()
+        left: dict[LimitedHttp | LimitedWebSocket, tuple[int, float]] = {}
+        for each in [*connections]:
+            unsent = each.transport.get_write_buffer_size()
+            if not unsent:
+                continue
+            before, since = self.stalled.get(each, (unsent, now))
+            since = now if unsent < before else max(since, each.resumed_at)
+            if now - since < self.limits.send_s:
+                left[each] = unsent, since
+            else:
+                log.warning("a client read nothing for %d s and was disconnected", self.limits.send_s)
+                each.transport.abort()
+        self.stalled = left
+        self.is_sweeping = bool(connections)
+        if self.is_sweeping:
+            loop.call_later(SWEEP_S, self.sweep, connections, loop)
+
+    def report_full(self, what: str, now: float) -> None:
+        """Logs that a connection was closed for the limit, at most every LOG_EVERY_S."""
+        self.not_logged += 1
+        if now - self.logged_at >= LOG_EVERY_S:
+            log.warning(
+                "more than %d connections: %d times since the last message, %s",
+                self.limits.connections, self.not_logged, what,
+            )  # fmt: skip
+            self.not_logged, self.logged_at = 0, now
+
+
+class LimitedHttp(HttpToolsProtocol):
+    """uvicorn's protocol of a connection, with the limits of its configuration."""
+
+    config: LimitedConfig
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.limits = self.config.limits
+        self.resumed_at = 0.0
+        self.unparsed_bytes = self.head_bytes = 0
+        self.is_in_head = self.is_message_complete = self.is_rejected = False
+        self.active: RequestResponseCycle | None = None
+        """The request that is being answered, or was last. Others may wait behind it."""
+        self.extensions: dict[str, dict[object, object]] = {ABORT: {"call": self.abort}}
+
+    # The connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Counts the connection. Makes room for it if there are too many."""
+        super().connection_made(transport)
+        config, now = self.config, self.loop.time()
+        if not config.is_sweeping:
+            config.is_sweeping = True
+            self.loop.call_later(SWEEP_S, config.sweep, self.connections, self.loop)
+        if len(self.connections) > self.limits.connections:
+            oldest = next(iter(config.waiting), None)
+            if oldest is None:
+                config.report_full("a new one was rejected", now)
+                self.reject(503)
+                return
+            config.report_full("the one that waited longest was closed", now)
+            oldest.abort()
+        config.waiting[self] = now
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the connection."""
+        self.config.waiting.pop(self, None)
+        self.end_request()
+        super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        """Notes that the client takes what waits for it."""
+        self.resumed_at = self.loop.time()
+        super().resume_writing()
+
+    def abort(self) -> None:
+        """Closes the connection without sending what waits for the client."""
+        # connection_lost comes in a later turn, and until then the connection counts.
+        self.connections.discard(self)
+        self.config.waiting.pop(self, None)
+        self.is_rejected = True
+        self.end_request()
+        self.transport.abort()
+
+    def end_request(self) -> None:
+        """Lets what the application still sends go nowhere."""
+        if self.active is not None:
+            self.active.disconnected = True
+
+    @property
+    def is_between_requests(self) -> bool:
+        """Whether a request was answered completely and nothing came after it."""
+        return self.is_message_complete and not self.is_in_head
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request is under way."""
+        return self.active is not None and not self.active.response_complete
+
+    def end_waiting(self) -> None:
+        """Closes a connection whose client did not send the next part of a request in time."""
+        if self.is_in_head:
+            self.reject(408)
+        else:
+            self.config.waiting.pop(self, None)
+            self.transport.close()
+
+    def reject(self, status: int) -> None:
+        """Sends an empty response with that status and ignores what else comes."""
+        if self.is_answering:
+            # The client would take it for the response to another request.
+            self.abort()
+        self.is_rejected = True
+        self.config.waiting.pop(self, None)
+        if not self.transport.is_closing():
+            self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+            self.transport.close()
+
+    # What comes in
+
+    def data_received(self, data: bytes) -> None:
+        """Parses data in parts no longer than a head may be."""
+        most = self.limits.head_bytes
+        for start in range(0, len(data), most):
+            part = data if len(data) <= most else data[start : start + most]
+            if self.is_rejected:
+                return
+            self.unparsed_bytes += len(part)
+            super().data_received(part)
+            # Neither a head nor trailers nor the head of a chunk came to their end.
+            if self.unparsed_bytes > most and not self.transport.is_closing():
+                self.reject(431)
+
+    def on_message_begin(self) -> None:
+        """Begins a head."""
+        super().on_message_begin()
+        self.scope["extensions"] = self.extensions
+        self.is_in_head, self.is_message_complete, self.head_bytes = True, False, 0
+        if self.active is not None and not self.is_answering:
+            self.config.waiting.pop(self, None)
+            self.config.waiting[self] = self.loop.time()
+
+    def on_url(self, url: bytes) -> None:
+        """Counts a part of the URL."""
+        if self.fits(len(url)):
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Counts a header, or a trailer."""
+        if len(self.headers) == HEADERS_MAX:
+            self.reject(431)
+        elif self.fits(len(name) + len(value)):
+            super().on_header(name, value)
+
+    def fits(self, size: int) -> bool:
+        """Adds to the size of the head. Whether it is allowed; otherwise the request is rejected."""
+        self.head_bytes += size
+        if self.head_bytes > self.limits.head_bytes:
+            self.reject(431)
+        return not self.is_rejected
+
+    def on_headers_complete(self) -> None:
+        """Starts the request."""
+        self.is_in_head, self.unparsed_bytes = False, 0
+        self.config.waiting.pop(self, None)
+        if len(self.pipeline) >= PIPELINED_MAX:
+            self.abort()
+        if not self.is_rejected:
+            super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.active = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_chunk_header(self) -> None:
+        """Notes that the parser goes on."""
+        self.unparsed_bytes = 0
+
+    def on_body(self, body: bytes) -> None:
+        """Adds a part of the body."""
+        self.unparsed_bytes = 0
+        if not self.is_rejected:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Ends the request."""
+        self.unparsed_bytes, self.is_message_complete = 0, True
+        if not self.is_rejected:
+            super().on_message_complete()
+
+    # What goes out
+
+    def on_response_complete(self) -> None:
+        """Waits for the next request, or for the rest of the body of this one."""
+        super().on_response_complete()
+        if not self.pipeline and not self.transport.is_closing():
+            self.config.waiting[self] = self.loop.time()
+
+
+class LimitedWebSocket(WebSocketsSansIOProtocol):
+    """uvicorn's protocol of a WebSocket, which notes when its client takes something."""
+
+    resumed_at = 0.0
+
+    def resume_writing(self) -> None:
+        """Notes that the client takes what waits for it."""
+        self.resumed_at = self.loop.time()
+        super().resume_writing()
+
+
+def fit_files(connections: int) -> tuple[int, int]:
+    """Raises the limit of open files of this process and its children as far as needed and allowed.
+
+    Returns the connections that it suffices for, and the backlog of the listening socket.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + BACKLOG_MAX + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return connections, BACKLOG_MAX
+    possible = max(1, soft - OTHER_FILES - BACKLOG_MIN)
+    if possible < connections:
+        log.warning("%d open files are allowed, so at most %d connections are accepted", soft, possible)
+    return min(connections, possible), BACKLOG_MIN

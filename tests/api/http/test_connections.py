@@ -1,0 +1,427 @@
+"""Clients that send too much, too little or nothing, and clients that do not read, against a running `permanode serve`.
+
+The tests know the server only by its sockets, its log and /proc, so they hold for any HTTP server that serves the
+application.
+"""
+
+import contextlib
+import re
+import resource
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+from api.http.content_negotiation import choose_form
+from tests.api.conftest import filled_store
+from tests.api.mqtt import raw
+from tests.api.oracle import Oracle
+from tests.api.processes import free_port, started, wait_for
+
+pytestmark = pytest.mark.thorough
+
+CONNECTIONS, HEAD_BYTES = 30, 65_536
+HEAD_S, SEND_S = 1.0, 1.5
+LIMITS = {
+    "PERMANODE_API_CONNECTIONS": str(CONNECTIONS),
+    "PERMANODE_API_HEAD_S": str(HEAD_S),
+    "PERMANODE_API_KEEP_ALIVE_S": "1",
+    "PERMANODE_API_SEND_S": str(SEND_S),
+    "PERMANODE_API_DEADLINE_S": "3",
+    "PERMANODE_API_UNSENT_BYTES": "4000000",
+}
+"""Shorter than the defaults, so that the tests are."""
+
+SERVE = "from cli.main import main; main()"
+LIMITED_FILES = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); {SERVE}"
+
+WAIT_S = 15.0
+"""Much longer than any limit; a test that waits so long has failed."""
+
+MIB = 1024**2
+
+
+class Served(NamedTuple):
+    """A server: its port, process id and log."""
+
+    port: int
+    pid: int
+    log: Path
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the process has in memory."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * resource.getpagesize()
+
+    @property
+    def sockets(self) -> int:
+        """The number of its open sockets."""
+        found = 0
+        for each in Path(f"/proc/{self.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                found += str(each.readlink()).startswith("socket:")
+        return found
+
+    def open(self, *, receive_bytes: int | None = None) -> socket.socket:
+        connection = socket.socket()
+        if receive_bytes is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.settimeout(WAIT_S)
+        connection.connect(("127.0.0.1", self.port))
+        return connection
+
+    def answers(self) -> None:
+        """Fails unless a new client is served."""
+        assert httpx.get(f"{self.base}/health", timeout=WAIT_S).status_code == 200
+
+    def logged(self, text: str) -> bool:
+        end = time.monotonic() + WAIT_S
+        while text not in self.log.read_text() and time.monotonic() < end:
+            time.sleep(0.05)
+        return text in self.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Path:
+    found = tmp_path_factory.mktemp("served")
+    filled_store(found, oracle, 100_000, 100_000).close()
+    return found
+
+
+@contextlib.contextmanager
+def serving(folder: Path, oracle: Oracle, log: Path, code: str = SERVE, **more: str) -> Iterator[Served]:
+    port = free_port()
+    network = oracle.expected["network"]
+    settings = LIMITS | more | {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network}
+    with started("-c", code, "serve", "--port", str(port), log=log, **settings) as process:
+        wait_for(f"http://127.0.0.1:{port}", process)
+        yield Served(port, process.pid, log)
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(folder, oracle, tmp_path_factory.mktemp("log") / "stderr") as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[contextlib.ExitStack]:
+    """Closes the sockets of a test at its end."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Everything until the server ends the connection. Fails if it does not."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65_536):
+            found += part
+    return found
+
+
+def flood(connection: socket.socket, begin: bytes, part: bytes, size: int) -> tuple[int, bytes]:
+    """Sends up to `size` bytes. Returns how many were taken, and the response."""
+    sent = 0
+    try:
+        connection.sendall(begin)
+        while sent < size:
+            connection.sendall(part)
+            sent += len(part)
+    except ConnectionError:
+        pass
+    return sent, rest(connection)
+
+
+ENDLESS = {
+    "headers": (b"GET /health HTTP/1.1\r\nhost: x\r\n", b"x-a: " + b"a" * 1_000 + b"\r\n"),
+    "one header": (b"GET /health HTTP/1.1\r\nx-a: ", b"a" * 65_536),
+    "the name of a header": (b"GET /health HTTP/1.1\r\n", b"a" * 65_536),
+    "the URL": (b"GET /", b"a" * 65_536),
+    "short headers": (b"GET /health HTTP/1.1\r\nhost: x\r\n", b"a:b\r\n" * 1_000),
+    "trailers": (b"GET /health HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", b"x-a: b\r\n" * 1_000),
+    "extensions": (b"GET /health HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1;", b"a" * 65_536),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_head_without_end_is_not_kept(server: Served, closed: contextlib.ExitStack, what: str) -> None:
+    before = server.memory
+    for _ in range(4):
+        sent, response = flood(closed.enter_context(server.open()), *ENDLESS[what], 60 * MIB)
+        # The kernel may have buffered some of it.
+        assert sent < 30 * MIB
+        if response:
+            assert re.match(rb"HTTP/1.1 (431|200) ", response), response[:100]
+    assert server.memory - before < 30 * MIB
+    server.answers()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        (b"GET /" + b"a" * 66_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", 431),
+        (b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: " + b"a" * 60_000 + b"\r\n\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: " + b"a" * 66_000 + b"\r\n\r\n", 431),
+        (b"GET /health HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(120)) + b"\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(300)) + b"\r\n", 431),
+    ],
+)
+@pytest.mark.parametrize("parts", [1, 7])
+def test_the_size_of_a_head(server: Served, closed: contextlib.ExitStack, head: bytes, status: int, parts: int) -> None:
+    connection = closed.enter_context(server.open())
+    step = -(-len(head) // parts)
+    with contextlib.suppress(ConnectionError):
+        for start in range(0, len(head), step):
+            connection.sendall(head[start : start + step])
+            time.sleep(0.01)
+    assert connection.recv(65_536).startswith(b"HTTP/1.1 %d " % status)
+    server.answers()
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /health HT", b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: 1"])
+def test_a_head_that_does_not_come_in_time_ends_the_connection(
+    server: Served, closed: contextlib.ExitStack, begin: bytes
+) -> None:
+    connections = [closed.enter_context(server.open()) for _ in range(10)]
+    for each in connections:
+        each.sendall(begin)
+    for each in connections:
+        response = rest(each)
+        assert response.startswith(b"HTTP/1.1 408 ") if begin else response == b""
+
+
+def test_bytes_that_come_slowly_do_not_extend_the_time_of_a_head(server: Served, closed: contextlib.ExitStack) -> None:
+    connection = closed.enter_context(server.open())
+    connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: ")
+    begun = time.monotonic()
+    with contextlib.suppress(ConnectionError):
+        while time.monotonic() - begun < WAIT_S:
+            connection.sendall(b"a")
+            time.sleep(0.2)
+    assert time.monotonic() - begun < WAIT_S
+
+
+def test_a_connection_waits_for_another_request_for_a_limited_time(
+    server: Served, closed: contextlib.ExitStack
+) -> None:
+    connection = closed.enter_context(server.open())
+    for _ in range(2):
+        connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+        time.sleep(0.3)
+    assert rest(connection).count(b"HTTP/1.1 200 ") == 2
+
+
+def test_a_body_that_nobody_reads_does_not_keep_a_connection(server: Served, closed: contextlib.ExitStack) -> None:
+    connection = closed.enter_context(server.open())
+    connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n")
+    begun = time.monotonic()
+    with contextlib.suppress(ConnectionError):
+        while time.monotonic() - begun < WAIT_S:
+            connection.sendall(b"a")
+            time.sleep(0.2)
+    assert time.monotonic() - begun < WAIT_S
+    assert rest(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_silent_connections_make_room_for_new_ones(server: Served, closed: contextlib.ExitStack) -> None:
+    silent = [closed.enter_context(server.open()) for _ in range(3 * CONNECTIONS)]
+    for _ in range(5):
+        server.answers()
+    assert server.sockets < CONNECTIONS + 10
+    assert server.logged(f"more than {CONNECTIONS} connections")
+    assert len(silent) == 3 * CONNECTIONS
+
+
+def test_connections_with_requests_are_not_closed_for_new_ones(server: Served, closed: contextlib.ExitStack) -> None:
+    busy = [closed.enter_context(server.open()) for _ in range(CONNECTIONS)]
+    for each in busy:
+        each.sendall(b"POST /api/poi/v1/validate HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+    time.sleep(0.5)
+    response = rest(closed.enter_context(server.open()))
+    assert response.startswith(b"HTTP/1.1 503 ") or response == b""
+    for each in busy:
+        # Their bodies did not come within the deadline.
+        assert each.recv(65_536).startswith(b"HTTP/1.1 503 ")
+    server.answers()
+
+
+def test_few_file_descriptors_suffice(
+    folder: Path, oracle: Oracle, tmp_path: Path, closed: contextlib.ExitStack
+) -> None:
+    more = {"PERMANODE_API_CONNECTIONS": "2000", "PERMANODE_API_HEAD_S": "60"}
+    with serving(folder, oracle, tmp_path / "stderr", LIMITED_FILES, **more) as server:
+        assert server.logged("256 open files are allowed")
+        silent = [closed.enter_context(server.open()) for _ in range(400)]
+        for _ in range(5):
+            server.answers()
+        assert len(silent) == 400
+        assert server.logged("connections: ")
+
+
+LARGEST = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n"
+"""The largest response that every server has: the description of the API."""
+
+
+def test_clients_that_do_not_read_are_disconnected(
+    server: Served, oracle: Oracle, closed: contextlib.ExitStack
+) -> None:
+    # The first request builds it.
+    httpx.get(f"{server.base}/openapi.json", timeout=60)
+    before = server.memory
+    connections = [closed.enter_context(server.open(receive_bytes=4_096)) for _ in range(20)]
+    for each in connections:
+        each.sendall(LARGEST * 20)
+    assert server.logged("disconnected")
+    end = time.monotonic() + WAIT_S
+    while server.sockets > 8 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert server.sockets <= 8
+    assert server.memory - before < 40 * MIB
+    server.answers()
+
+
+def test_a_client_that_reads_slowly_gets_everything(
+    server: Served, oracle: Oracle, closed: contextlib.ExitStack
+) -> None:
+    whole = httpx.get(f"{server.base}/openapi.json", headers={"accept-encoding": "identity"}, timeout=60).content
+    connection = closed.enter_context(server.open(receive_bytes=65_536))
+    connection.sendall(LARGEST * 8)
+    found, begun = b"", time.monotonic()
+    while time.monotonic() - begun < 2 * SEND_S:
+        found += connection.recv(16_384)
+        time.sleep(0.02)
+    assert time.monotonic() - begun > SEND_S
+    while found.count(whole) < 8:
+        part = connection.recv(1_000_000)
+        assert part
+        found += part
+
+
+def test_idle_streams_and_websockets_stay(server: Served, oracle: Oracle, closed: contextlib.ExitStack) -> None:
+    network = oracle.expected["network"]
+    stream = closed.enter_context(server.open())
+    stream.sendall(f"GET /api/{network}/events?format=sse HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    assert stream.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    url = f"ws://127.0.0.1:{server.port}/mqtt"
+    with connect(url, subprotocols=["mqtt"], ping_interval=None) as client:  # type: ignore[list-item]
+        client.send(raw.connect())
+        assert client.recv() == raw.CONNACK
+        time.sleep(2 * max(HEAD_S, SEND_S) + 1)
+        client.send(raw.PINGREQ)
+        assert client.recv(WAIT_S) == raw.PINGRESP
+        stream.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while stream.recv(65_536):
+                pass
+        stream.setblocking(True)
+        stream.sendall(b"\r\n")
+
+
+def test_websockets_count_as_connections(server: Served, closed: contextlib.ExitStack) -> None:
+    url = f"ws://127.0.0.1:{server.port}/mqtt"
+    clients = [
+        closed.enter_context(connect(url, subprotocols=["mqtt"], ping_interval=None))  # type: ignore[list-item]
+        for _ in range(CONNECTIONS)
+    ]
+    for each in clients:
+        each.send(raw.connect())
+        assert each.recv() == raw.CONNACK
+    response = rest(closed.enter_context(server.open()))
+    assert response.startswith(b"HTTP/1.1 503 ") or response == b""
+    with pytest.raises((WebSocketException, OSError)):
+        connect(url, subprotocols=["mqtt"], open_timeout=5)  # type: ignore[list-item]
+    for each in clients:
+        each.send(raw.PINGREQ)
+        assert each.recv(WAIT_S) == raw.PINGRESP
+
+
+def test_a_websocket_that_does_not_read_is_given_up(
+    server: Served, oracle: Oracle, closed: contextlib.ExitStack
+) -> None:
+    connection = closed.enter_context(server.open(receive_bytes=4_096))
+    key = b"dGhlIHNhbXBsZSBub25jZQ=="
+    connection.sendall(
+        b"GET /mqtt HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\n"
+        b"sec-websocket-protocol: mqtt\r\nsec-websocket-key: " + key + b"\r\n\r\n"
+    )
+    assert connection.recv(1_000).startswith(b"HTTP/1.1 101 ")
+
+    def frame(payload: bytes) -> bytes:
+        return b"\x82\xfe" + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
+
+    connection.sendall(frame(raw.connect()))
+    # Each brings the metadata of a hundred messages.
+    asked = frame(raw.subscribe(*(f"messages/{entry['id']}/metadata" for entry in oracle.entries[:100])))
+    is_open, end = True, time.monotonic() + WAIT_S
+    connection.setblocking(False)
+    while is_open and time.monotonic() < end:
+        try:
+            connection.send(asked)
+        except BlockingIOError:
+            time.sleep(0.05)
+        except ConnectionError:
+            is_open = False
+    assert not is_open
+    server.answers()
+
+
+def test_requests_that_wait_behind_another_one_are_bounded(server: Served, closed: contextlib.ExitStack) -> None:
+    before = server.memory
+    for _ in range(10):
+        connection = closed.enter_context(server.open(receive_bytes=4_096))
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b"GET / HTTP/1.1\r\n\r\n" * 100_000)
+    assert server.memory - before < 30 * MIB
+    server.answers()
+
+
+@pytest.mark.parametrize("header", ["Accept", "Accept-Encoding"])
+def test_long_accept_headers_are_rejected_and_not_kept(server: Served, oracle: Oracle, header: str) -> None:
+    kept = choose_form.cache_info().currsize
+    path = f"/api/core/v2/blocks/0x{oracle.entries[0]['id']}"
+    for length, status in ((1_000, 404), (2_000, 431)):
+        answer = httpx.get(server.base + path, headers={header: "a/b," * (length // 4)})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, str(status))
+    assert choose_form.cache_info().currsize == kept
+
+
+def test_many_clients_at_once_are_served(server: Served) -> None:
+    """Requests on kept connections are not disturbed by silent clients."""
+    wrong: list[object] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(base_url=server.base, timeout=WAIT_S) as client:
+            while not stop.is_set():
+                try:
+                    status = client.get("/health").status_code
+                except httpx.HTTPError as error:
+                    wrong.append(error)
+                    return
+                if status != 200:
+                    wrong.append(status)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for each in threads:
+        each.start()
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        with server.open():
+            pass
+    stop.set()
+    for each in threads:
+        each.join()
+    assert wrong == []
