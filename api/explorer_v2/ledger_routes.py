@@ -4,7 +4,7 @@ from collections import Counter
 
 from api.explorer_v2.responses import BalanceAnswer, UpdatesOfMilestone
 from api.fields.inx_chronicle_params import After, ChangeCursor, ExplorerPageSize
-from api.fields.params import Address, StateIndex
+from api.fields.params import Address, OldestFirst, StateIndex
 from api.fields.stardust_params import MilestoneId
 from api.handlers.ledger_state import state_index
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
@@ -60,15 +60,22 @@ async def native_tokens(network: NetworkMount, output_ids: list[str]) -> list[Js
 
 
 async def updates_by_milestone(
-    network: NetworkMount, milestone_id: MilestoneId, page_size: ExplorerPageSize, after: ChangeCursor
+    network: NetworkMount,
+    milestone_id: MilestoneId,
+    newest: OldestFirst,
+    page_size: ExplorerPageSize,
+    after: ChangeCursor,
 ) -> Json:
-    """Returns the outputs that a milestone created and spent, by output id, with their owner at that time."""
+    """Returns the outputs that a milestone created and spent, by output id, with their owner at that time.
+
+    `sort=newest`, an extension, returns the exact reverse.
+    """
     index = (await milestones.get_milestone_by_id(network.store, milestone_id))["milestone_index"]
     if index not in await ledger.get_applied(network.store, network.name):
         raise NotFound(f"the changes of milestone {index}")
     at = after or After(page_size)
     page = await ledger.list_updates_by_milestone(
-        network.store, index, page_size=at.page_size, cursor=at.cursor, start=at.start
+        network.store, index, newest=newest, page_size=at.page_size, cursor=at.cursor, start=at.start
     )
     items = [
         {
@@ -84,7 +91,13 @@ async def updates_by_milestone(
 
 EXPLORER_LEDGER = (
     Operation("/balance/{address}", balance_of_address, BalanceAnswer, (404, 501)),
-    Operation("/ledger/updates/by-milestone/{milestoneId}", updates_by_milestone, UpdatesOfMilestone, (404, 501)),
+    Operation(
+        "/ledger/updates/by-milestone/{milestoneId}",
+        updates_by_milestone,
+        UpdatesOfMilestone,
+        (404, 501),
+        no_span="one milestone made all these changes",
+    ),
     RICHEST_ADDRESSES,
     TOKEN_DISTRIBUTION,
 )

@@ -133,9 +133,13 @@ def payload_of(row: Row) -> Json:
     return found[1]
 
 
+_NO_SPAN = "no milestone references these blocks yet"
+
 EXPLORER_PENDING = (
-    Operation("/pending/transactions/{transactionId}", pending_transaction, PendingTransaction),
-    Operation("/pending/outputs/by-address/{address}", pending_outputs_by_address, PendingOutputsOfAddress),
-    Operation("/pending/outputs", pending_outputs_by_tag, PendingOutputs),
-    Operation("/pending/outputs/by-chain/{chainId}", pending_outputs_by_chain, PendingOutputs),
+    Operation("/pending/transactions/{transactionId}", pending_transaction, PendingTransaction, no_span=_NO_SPAN),
+    Operation(
+        "/pending/outputs/by-address/{address}", pending_outputs_by_address, PendingOutputsOfAddress, no_span=_NO_SPAN
+    ),
+    Operation("/pending/outputs", pending_outputs_by_tag, PendingOutputs, no_span=_NO_SPAN),
+    Operation("/pending/outputs/by-chain/{chainId}", pending_outputs_by_chain, PendingOutputs, no_span=_NO_SPAN),
 )

@@ -241,8 +241,13 @@ EXPLORER_V2 = Family(
         Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
         Operation("/milestones", list_of_milestones, MilestoneList),
         Operation("/milestones/by-date/{date}", milestones_of_day, MilestonesOfDay, (404,)),
-        Operation("/milestones/{milestoneId}/blocks", blocks_of_milestone, BlocksOfMilestone, (404,)),
-        Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
+        *(
+            Operation(path, handler, BlocksOfMilestone, (404,), no_span="one milestone references all these blocks")
+            for path, handler in (
+                ("/milestones/{milestoneId}/blocks", blocks_of_milestone),
+                ("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index),
+            )
+        ),
         *EXPLORER_LEDGER,
         *EXPLORER_HISTORY,
         *EXPLORER_STATEMENT,

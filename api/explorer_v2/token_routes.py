@@ -179,7 +179,13 @@ EXPLORER_NATIVE_TOKENS = (
         (404, 501),
         exports=exports_of(all_outputs, tuple(OutputOfToken.model_fields)),
     ),
-    Operation("/native-tokens/{tokenId}/holders", holders_of_token, HoldersOfToken, (404, 501)),
+    Operation(
+        "/native-tokens/{tokenId}/holders",
+        holders_of_token,
+        HoldersOfToken,
+        (404, 501),
+        no_span="all these addresses own the token at one ledger index",
+    ),
     Operation(
         "/native-tokens/{tokenId}/transfers",
         transfers_of_token,

@@ -49,6 +49,7 @@ class Operation:
         exports: media type → export of the whole listing, with the parameters that it takes.
         raw: handler with the same parameters that returns the object's bytes, for clients that accept SERIALIZED.
         is_extension: an extension of this server. Unknown query parameters are rejected.
+        no_span: why a listing has no `start` and `end`, for the error of a request with one of them.
         alias_of: handler of the operation that this one repeats with another method. Only that one is documented.
     """
 
@@ -62,6 +63,7 @@ class Operation:
     exports: Mapping[str, Export] = field(default_factory=dict)
     raw: Handler | None = None
     is_extension: bool = False
+    no_span: str = ""
     alias_of: Handler | None = None
 
 
@@ -161,6 +163,10 @@ def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
     return found
 
 
+SPAN = frozenset({"start", "end"})
+"""Parameters that limit listings to a span of milestones."""
+
+
 def query_names(families: Iterable[Family]) -> frozenset[str]:
     """Returns the names of all query parameters of these families."""
     operations = [operation for family in families for operation in family.operations]
@@ -174,13 +180,13 @@ def params_of(operation: Operation) -> list[Param]:
 
 
 def query(
-    scope: Scope, known: frozenset[str], *, is_strict: bool, elsewhere: frozenset[str] = frozenset()
+    scope: Scope, known: frozenset[str], *, is_strict: bool, elsewhere: frozenset[str] = frozenset(), no_span: str = ""
 ) -> dict[str, str]:
     """Returns the known query parameters of a request.
 
     Unknown parameters are ignored, as in the original APIs, unless `is_strict`. But a name in `elsewhere` has a meaning
     in other operations of this server, and no response ignores it. Raises BadParameter for a repeated parameter, for an
-    unknown one if `is_strict`, and for one in `elsewhere`.
+    unknown one if `is_strict`, and for one in `elsewhere`. For `no_span` see Operation.
     """
     values: dict[str, str] = {}
     for pair in scope["query_string"].decode("latin-1").split("&"):
@@ -192,7 +198,8 @@ def query(
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
         elif pair and (is_strict or name in elsewhere):
-            raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
+            reason = f": {no_span}" if no_span and name in SPAN else ""
+            raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}{reason}", text)
     return values
 
 
@@ -255,7 +262,11 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         path = scope["path_params"]
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query or scope["query_string"]:
-            given = query(scope, known, is_strict=is_strict, elsewhere=elsewhere) if scope["query_string"] else {}
+            given = (
+                query(scope, known, is_strict=is_strict, elsewhere=elsewhere, no_span=operation.no_span)
+                if scope["query_string"]
+                else {}
+            )
             if operation.exports:
                 scope["format"] = chooser.read(given.pop(chooser.name, None))
             values |= defaults

@@ -232,7 +232,12 @@ NODE_V1 = Family(
         *OUTPUTS_V1,
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation(
-            "/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,), is_extension=True
+            "/milestones/{index}/messages",
+            milestone_messages,
+            MilestoneMessagesResponse,
+            (404,),
+            is_extension=True,
+            no_span="one milestone references all these messages",
         ),
         *LEDGER_V1,
         *HISTORY_V1,

@@ -160,6 +160,7 @@ SIGNER = path(
     "signer", hexadecimal(20, may_have_0x=True), "Address of a guardian", "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5"
 )
 _DIGEST = "ed3a5600d44b9dcc889daf0178dd69ab1e9356308194ba3628a7b720ae48a8d5"
+_OWN = "An extension of this server: "
 _ONLY_APP = "Only messages of appId alone. No effect here: `appIds` never names more than one"
 _PAYLOAD_TYPE = "Only messages whose payload has one of these values of `payloadType`, of any bridge"
 
@@ -199,6 +200,8 @@ PayloadTypes = Annotated[
 
 From = Annotated[int | None, FROM]
 To = Annotated[int | None, TO]
+SentFrom = Annotated[int | None, replace(FROM, meaning=f"{_OWN}{FROM.meaning[0].lower()}{FROM.meaning[1:]}")]
+SentTo = Annotated[int | None, replace(TO, meaning=f"{_OWN}{TO.meaning[0].lower()}{TO.meaning[1:]}")]
 Until = Annotated[int | None, UNTIL]
 ObservedLast = Annotated[Observed | None, OBSERVED]
 

@@ -129,14 +129,20 @@ async def list_changes(store: Store, milestone_index: int) -> AsyncIterator[Chan
 
 
 async def list_updates_by_milestone(
-    store: Store, milestone_index: int, *, page_size: int, cursor: str | None, start: Bound | None = None
+    store: Store,
+    milestone_index: int,
+    *,
+    newest: bool = False,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
 ) -> Page:
-    """Rows of `ledger_updates_by_milestone`, ascending by output id; created before spent."""
+    """Rows of `ledger_updates_by_milestone`, ascending by output id; created before spent. `newest`: the reverse."""
     return await list_partition(
         store,
         schema.ledger_updates_by_milestone,
         (milestone_index,),
-        newest=False,
+        newest=newest,
         page_size=page_size,
         cursor=cursor,
         columns=("address", "amount"),

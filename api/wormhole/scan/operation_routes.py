@@ -14,8 +14,6 @@ from api.network import NetworkMount
 from api.wormhole.json import message_id, payload_json, properties_json, rfc3339
 from api.wormhole.params import (
     APPS,
-    SENT_BEFORE_S,
-    TO,
     TX_HASH,
     Address,
     AddressParam,
@@ -31,6 +29,8 @@ from api.wormhole.params import (
     PageSize,
     ParsedPayload,
     PayloadTypes,
+    SentFrom,
+    SentTo,
     SequenceNumber,
     SourceChains,
     TargetChains,
@@ -45,9 +45,9 @@ from api.wormhole.scan.activity_responses import (
     TransactionItem,
     TransactionList,
 )
-from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered
+from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered, span_of
 from db.listing.page import Page
-from db.queries.wormhole.vaas import ANY, Filter, Span, find_payloads, get_verified, read_listed
+from db.queries.wormhole.vaas import ANY, Filter, find_payloads, get_verified, read_listed
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_emitter
 from ledger.wormhole.keys import address_keys, transaction_key
@@ -107,6 +107,8 @@ async def transactions(
     network: NetworkMount,
     address: AddressParam,
     tx_hash: TxHash,
+    first_us: SentFrom,
+    last_us: SentTo,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -114,7 +116,8 @@ async def transactions(
 ) -> Json:
     """Returns messages with what they moved, of all chains except Pythnet or of an address or a transaction."""
     sources = sources_of(address, tx_hash, None)
-    found = await numbered(lister(network, sources, ANY, newest=newest), page, page_size, cursor)
+    pages = lister(network, sources, ANY, span=span_of(first_us, last_us), newest=newest)
+    found = await numbered(pages, page, page_size, cursor)
     return await shaped(network, found, "transactions", transaction_json)
 
 
@@ -127,6 +130,8 @@ async def vaas_of_address(
     network: NetworkMount,
     address: Address,
     with_payload: ParsedPayload,
+    first_us: SentFrom,
+    last_us: SentTo,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -136,9 +141,9 @@ async def vaas_of_address(
 
     The address may have any format. The status is 404 if there are none.
     """
-    found = await numbered(
-        lister(network, sources_of(address, None, None), ANY, newest=newest), page, page_size, cursor
-    )
+    span = span_of(first_us, last_us)
+    pages = lister(network, sources_of(address, None, None), ANY, span=span, newest=newest)
+    found = await numbered(pages, page, page_size, cursor)
     if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
     held = await documents(network, found, with_payload=with_payload)
@@ -167,18 +172,6 @@ def kinds_of(app_ids: AppIds, payload_types: PayloadTypes) -> set[str] | None:
     if by_app is None or by_type is None:
         return by_type if by_app is None else by_app
     return by_app & by_type
-
-
-def span_of(first_us: int | None, last_us: int | None) -> Span | None:
-    """Returns the whole seconds between two times, both included, None for all. Raises BadParameter if it ends
-    before it begins.
-    """
-    if first_us is None and last_us is None:
-        return None
-    if first_us is not None and last_us is not None and last_us < first_us:
-        raise BadParameter(TO.name, "the time of from or a later one", rfc3339(last_us / 1_000_000))
-    first = 0 if first_us is None else -(-first_us // 1_000_000)
-    return first, SENT_BEFORE_S if last_us is None else last_us // 1_000_000
 
 
 async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> Json:

@@ -23,13 +23,15 @@ from api.wormhole.params import (
     PageNumber,
     PageSize,
     ParsedPayload,
+    SentFrom,
+    SentTo,
     SequenceNumber,
     ToChain,
     TxHash,
     emitter_of,
 )
 from api.wormhole.responses import ChainCounts, DuplicatedVaas, ParsedVaa, PostedVaa, VaaAnswer, VaaList
-from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered
+from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered, span_of
 from db.listing.page import Page
 from db.queries.wormhole.daily import count_by_chain, each_day_of_all
 from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
@@ -68,6 +70,8 @@ async def vaas(
     tx_hash: TxHash,
     app_id: AppId,
     with_payload: ParsedPayload,
+    first_us: SentFrom,
+    last_us: SentTo,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -76,7 +80,8 @@ async def vaas(
     """Returns messages of all chains except Pythnet, or those of a transaction."""
     source = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
     where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
-    found = await numbered(lister(network, [source], where, newest=newest), page, page_size, cursor)
+    pages = lister(network, [source], where, span=span_of(first_us, last_us), newest=newest)
+    found = await numbered(pages, page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
 
@@ -84,13 +89,16 @@ async def vaas_of_chain(
     network: NetworkMount,
     chain: Chain,
     with_payload: ParsedPayload,
+    first_us: SentFrom,
+    last_us: SentTo,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
     """Returns messages of a chain."""
-    found = await numbered(lister(network, [("chain", str(chain))], ANY, newest=newest), page, page_size, cursor)
+    pages = lister(network, [("chain", str(chain))], ANY, span=span_of(first_us, last_us), newest=newest)
+    found = await numbered(pages, page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
 
@@ -100,6 +108,8 @@ async def vaas_of_emitter(
     emitter: Emitter,
     to_chain: ToChain,
     with_payload: ParsedPayload,
+    first_us: SentFrom,
+    last_us: SentTo,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -108,7 +118,8 @@ async def vaas_of_emitter(
     """Returns messages of a contract."""
     source = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
     where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
-    found = await numbered(lister(network, [source], where, newest=newest), page, page_size, cursor)
+    pages = lister(network, [source], where, span=span_of(first_us, last_us), newest=newest)
+    found = await numbered(pages, page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
 

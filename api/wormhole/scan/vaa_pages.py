@@ -9,8 +9,8 @@ from typing import TypeAlias
 from api.http.errors import BadParameter
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.wormhole.json import vaa_document
-from api.wormhole.params import PAGE, SKIPPED_MAX
+from api.wormhole.json import rfc3339, vaa_document
+from api.wormhole.params import PAGE, SENT_BEFORE_S, SKIPPED_MAX, TO
 from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
 from db.queries.wormhole.vaas import Filter, Span, list_vaas, read_listed
 
@@ -61,3 +61,15 @@ async def documents(network: NetworkMount, page: Page, *, with_payload: bool) ->
     """Returns the VAAs of a page as wormholescan's VaaDoc."""
     found = await read_listed(network.store, page.rows)
     return [vaa_document(contracts_of(network), row, written, with_payload=with_payload) for row, written in found]
+
+
+def span_of(first_us: int | None, last_us: int | None) -> Span | None:
+    """Returns the whole seconds between two times, both included, None for all. Raises BadParameter if it ends
+    before it begins.
+    """
+    if first_us is None and last_us is None:
+        return None
+    if first_us is not None and last_us is not None and last_us < first_us:
+        raise BadParameter(TO.name, "the time of from or a later one", rfc3339(last_us / 1_000_000))
+    first = 0 if first_us is None else -(-first_us // 1_000_000)
+    return first, SENT_BEFORE_S if last_us is None else last_us // 1_000_000

@@ -232,3 +232,48 @@ async def test_an_invalid_edge_is_named(spanned_app: Any, value: str) -> None:
     status, body = await ask(spanned_app, "/api/testing/explorer/v2/milestones", {"start": value})
     assert status == 400
     assert body["message"].startswith("parameter start: expected an integer from 0 to 4294967295 or a date such as ")
+
+
+OF_ONE_STATE = {
+    "milestones/10/messages": "one milestone references all these messages",
+    "explorer/v2/milestones/by-index/10/blocks": "one milestone references all these blocks",
+    "explorer/v2/milestones/{milestone}/blocks": "one milestone references all these blocks",
+    "explorer/v2/ledger/updates/by-milestone/{milestone}": "one milestone made all these changes",
+    "explorer/v2/native-tokens/{token}/holders": "all these addresses own the token at one ledger index",
+    "explorer/v2/pending/outputs/by-address/{address}": "no milestone references these blocks yet",
+    "explorer/v2/pending/outputs/by-chain/{chain}": "no milestone references these blocks yet",
+    "explorer/v2/pending/outputs?tag=0x01": "no milestone references these blocks yet",
+    "explorer/v2/pending/transactions/{milestone}": "no milestone references these blocks yet",
+}
+"""Listings without a span, and why."""
+
+
+@pytest.mark.parametrize("path", OF_ONE_STATE)
+async def test_listings_of_one_milestone_or_state_say_why_they_have_no_span(
+    spanned_app: Any, stardust: StardustLedger, path: str
+) -> None:
+    milestone = stardust.milestone_entries[9]["milestoneId"]
+    bech32 = stardust.expected["addresses"][0]["bech32"]
+    filled, _, query = path.partition("?")
+    filled = filled.format(milestone=milestone, token="0x" + "08" * 38, address=bech32, chain=milestone)
+    for name in ("start", "end"):
+        given: Json = dict([query.split("=")]) if query else {}
+        status, body = await ask(spanned_app, f"/api/testing/{filled}", given | {name: "1"})
+        message = body["message"] if "message" in body else body["error"]["message"]
+        assert status == 400
+        assert message.startswith(f"parameter {name}: expected only ")
+        assert message.endswith(f": {OF_ONE_STATE[path]}, found '1'")
+        assert "start" not in message.removeprefix(f"parameter {name}").partition(":")[2].partition(":")[0]
+
+
+async def test_the_changes_of_a_milestone_in_both_orders(spanned_app: Any, stardust: StardustLedger) -> None:
+    sizes = []
+    for milestone in stardust.milestone_entries:
+        listing = explorer(f"ledger/updates/by-milestone/{milestone['milestoneId']}", "items", [])
+        items = Explorer(stardust).updates_in(milestone["index"])
+        for page_size in (3, 1000):
+            assert await walk(spanned_app, listing, page_size, {}) == items
+            assert await walk(spanned_app, listing, page_size, {"sort": "oldest"}) == items
+            assert await walk(spanned_app, listing, page_size, {"sort": "newest"}) == items[::-1]
+        sizes.append(len(items))
+    assert max(sizes) > 6

@@ -547,3 +547,48 @@ async def test_scorecards(signed: httpx.AsyncClient, world: World) -> None:
     assert (await signed.get(f"{API}/scorecards")).status_code == 200
     answer = await signed.get(f"{API}/scorecards?until=yesterday")
     assert answer.json()["message"] == "parameter until: expected a date such as 2021-09-21, found 'yesterday'"
+
+
+async def test_every_other_list_of_messages_between_two_times(signed: httpx.AsyncClient, world: World) -> None:
+    sent = {each.served["message_id"]: each.served["timestamp"] for each in world.verified}
+    emitted = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in world.verified)
+    (chain, emitter), _ = emitted.most_common(1)[0]
+    recipients = Counter(each.served["decoded"]["to_address"] for each in world.transfers)
+    lists = {
+        "vaas": ("data", sent),
+        f"vaas/{chain}": ("data", {key: at for key, at in sent.items() if key.startswith(f"{chain}/")}),
+        f"vaas/{chain}/{emitter}": ("data", {key: at for key, at in sent.items() if f"{chain}/{emitter}/" in key}),
+        "transactions": ("transactions", sent),
+        f"address/{recipients.most_common(1)[0][0]}": ("data", {}),
+    }
+    for path, (name, of_list) in lists.items():
+        whole = await listed_ids(signed, path, name, {})
+        assert set(whole) <= sent.keys()
+        assert not of_list or set(whole) == of_list.keys() - pythnet(path, sent)
+        times = sorted({sent[key] for key in whole})
+        assert len(times) > 1, path
+        for first, last in [(times[0], times[-1]), (times[1], times[-1]), (times[0], times[-2]), (times[1], times[1])]:
+            given = {"from": utc(first), "to": utc(last)}
+            expected = [key for key in whole if first <= sent[key] <= last]
+            assert await listed_ids(signed, path, name, given) == expected
+            assert await listed_ids(signed, path, name, given | {"sortOrder": "ASC"}) == expected[::-1]
+    backwards = await signed.get(f"{API}/vaas", params={"from": utc(2), "to": utc(1)})
+    assert (backwards.status_code, "parameter to" in backwards.json()["message"]) == (400, True)
+
+
+def pythnet(path: str, sent: dict[str, int]) -> set[str]:
+    """Lists of all chains leave Pythnet out."""
+    return {key for key in sent if key.startswith("26/")} if path in ("vaas", "transactions") else set()
+
+
+async def listed_ids(signed: httpx.AsyncClient, path: str, name: str, given: Json) -> list[str]:
+    """The ids of a list, in pages of three."""
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        params = given | {"pageSize": 3} | ({"cursor": cursor} if cursor else {})
+        body = (await signed.get(f"{API}/{path}", params=params)).json()
+        items = body[name]["vaas"] if path.startswith("address/") else body[name]
+        found += [each["id"] for each in items]
+        cursor = body["pagination"]["next"] or None
+    return found
