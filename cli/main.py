@@ -137,7 +137,7 @@ def main() -> None:
         app()
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
-            sys.stderr.write("permanode: interrupted; run the same command again to continue\n")
+            sys.stderr.write("permanode: interrupted; a load continues if you run it again\n")
         raise
     except Exception as error:
         log.debug("the command failed", exc_info=True)

@@ -389,4 +389,4 @@ def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
         started.send_signal(signal.SIGINT)
         output, errors = started.communicate(timeout=60)
     assert (started.returncode, output) == (130, "")
-    assert errors == "permanode: interrupted; run the same command again to continue\n"
+    assert errors == "permanode: interrupted; a load continues if you run it again\n"

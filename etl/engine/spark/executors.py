@@ -7,7 +7,7 @@ from pathlib import Path
 DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome", "numpy")
 """Distributions that executors need beside this project's packages, pyspark and pyarrow."""
 
-SUFFIXES = {".py", ".java", ".xml"}
+SUFFIXES = {".py", ".java", ".xml", ".txt"}
 """Suffixes of the files that are packed. The JVM that writes SSTables needs the latter two."""
 
 UNUSED = {"..", "__pycache__", "tests"}
