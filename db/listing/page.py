@@ -272,7 +272,7 @@ class _Reader:
         if self.pending:
             assert self._listing.pending is not None
             return self._listing.pending(self._store, self._start, self._newest)
-        if self._newest and self._listing.pending and self._final_to is not None:
+        if self._start is None and self._newest and self._listing.pending and self._final_to is not None:
             self._start = Bound((self._final_to,))
         source = merged(self._listing.sources, self._listing.table, self._listing.sieve)
         if self.as_of is not None:

@@ -44,7 +44,7 @@ except RuntimeError as error:
 
 FAILED = (
     "RuntimeError [PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all",
-    "RuntimeError An error occurred while calling z:java.nio.file.Files.size.",
+    "EngineError NullPointerException",
     "EngineError the heap of Spark's driver is too small (",
     "EngineError Spark's Java process ended: something killed it, often for lack of memory (",
     "3",
