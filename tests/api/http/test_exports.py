@@ -197,4 +197,7 @@ async def test_no_more_is_read_than_is_taken_and_what_is_taken_is_not_kept(
     items = csv.DictReader(table) if media_type == "text/csv" else map(json.loads, table)
     assert [str(item[name]) for item in items] == [str(each) for each in expected]
     assert max(part.rows for part in parts) <= MOST_ROWS
-    assert parts[-2].held - parts[1].held < LITTLE
+    held = [part.held for part in parts[1:-1]]
+    half = len(held) // 2
+    # Every other part may be waiting in a buffer.
+    assert max(held[half:]) - max(held[:half]) < LITTLE
