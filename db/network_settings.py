@@ -102,7 +102,7 @@ class NetworkSettings:
 
     def hrp_of(self, name: str) -> str:
         """The address prefix of a network by its settings: its own, that of a built-in network, or that of the file
-        with its parameters. Empty if there is none of these. Raises ValueError for an invalid file.
+        with its parameters. Empty if the prefix is unknown. Raises ValueError for an invalid file.
         """
         if self.bech32_hrp or is_known(name):
             return self.bech32_hrp or find_network(name).bech32_hrp

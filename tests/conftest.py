@@ -4,6 +4,7 @@ Import them with `from tests.conftest import SHARED, needs_shared`.
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,3 +78,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.GroupScheduling | None:
     """`--dist=loadscope` distributes groups; other values keep their meaning in xdist."""
     return scheduling.GroupScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+def installed(program: str) -> str:
+    """The path of a program. CI requires it; on other machines without it the test is skipped."""
+    found = shutil.which(program)
+    if found is None:
+        if "CI" in os.environ:
+            pytest.fail(f"{program} is not installed")
+        pytest.skip(f"NOTHING IS CHECKED BY {program}, which is not installed")
+    return found

@@ -483,7 +483,8 @@ def test_more_ids_with_the_same_beginning_than_a_search_returns(store: WritableS
             beside = [{"prefix": known[:4], "id": known[:8] + f"{number:056x}"} for number in range(30)]
             return [*rows, *beside][: options["limit"]]
 
-    mounted = NetworkMount(Crowded(), "crowded", "atoi")  # type: ignore[arg-type]
+    crowded: Any = Crowded()
+    mounted = NetworkMount(crowded, "crowded", "atoi")
     app = create_app({"crowded": mounted}, "crowded", ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
     answer = asyncio.run(client.get("/api/crowded/search", params={"q": known[:8]}))

@@ -1,7 +1,6 @@
 """docs/permanode.1, the man page: every command with its help text, and nothing that a renderer changes."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -11,7 +10,7 @@ from api.version import VERSION
 from cli.main import app
 from cli.man_page import escaped
 from cli.pages import help_texts
-from tests.conftest import ROOT
+from tests.conftest import ROOT, installed
 
 PAGE = ROOT / "docs" / "permanode.1"
 TEXTS = help_texts(typer.main.get_command(app))
@@ -38,9 +37,8 @@ def test_roff_interprets_nothing_in_a_text(text: str, expected: str) -> None:
     assert escaped(text) == expected
 
 
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_a_renderer_prints_every_help_text_unchanged_and_warns_of_nothing() -> None:
-    command = ["groff", "-man", "-ww", "-Tutf8", "-P-c", "-rLL=200n", str(PAGE)]
+    command = [installed("groff"), "-man", "-ww", "-Tutf8", "-P-c", "-rLL=200n", str(PAGE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     shown = re.sub(r".\x08", "", done.stdout)

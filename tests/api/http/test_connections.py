@@ -18,6 +18,7 @@ import httpx
 import pytest
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from api.http.content_negotiation import choose_form
 from tests.api.conftest import filled_store
@@ -41,6 +42,8 @@ LIMITS = {
 
 SERVE = "from cli.main import main; main()"
 LIMITED_FILES = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); {SERVE}"
+
+MQTT = Subprotocol("mqtt")
 
 WAIT_S = 15.0
 """Much longer than any limit; a test that waits so long has failed."""
@@ -203,15 +206,20 @@ def test_a_head_that_does_not_come_in_time_ends_the_connection(
         assert response.startswith(b"HTTP/1.1 408 ") if begin else response == b""
 
 
-def test_bytes_that_come_slowly_do_not_extend_the_time_of_a_head(server: Served, closed: contextlib.ExitStack) -> None:
-    connection = closed.enter_context(server.open())
-    connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: ")
+def send_slowly(connection: socket.socket) -> None:
+    """Sends one byte after the other until the server ends the connection, which it must do within WAIT_S."""
     begun = time.monotonic()
     with contextlib.suppress(ConnectionError):
         while time.monotonic() - begun < WAIT_S:
             connection.sendall(b"a")
             time.sleep(0.2)
     assert time.monotonic() - begun < WAIT_S
+
+
+def test_bytes_that_come_slowly_do_not_extend_the_time_of_a_head(server: Served, closed: contextlib.ExitStack) -> None:
+    connection = closed.enter_context(server.open())
+    connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: ")
+    send_slowly(connection)
 
 
 def test_a_connection_waits_for_another_request_for_a_limited_time(
@@ -227,12 +235,7 @@ def test_a_connection_waits_for_another_request_for_a_limited_time(
 def test_a_body_that_nobody_reads_does_not_keep_a_connection(server: Served, closed: contextlib.ExitStack) -> None:
     connection = closed.enter_context(server.open())
     connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n")
-    begun = time.monotonic()
-    with contextlib.suppress(ConnectionError):
-        while time.monotonic() - begun < WAIT_S:
-            connection.sendall(b"a")
-            time.sleep(0.2)
-    assert time.monotonic() - begun < WAIT_S
+    send_slowly(connection)
     assert rest(connection).startswith(b"HTTP/1.1 200 ")
 
 
@@ -316,7 +319,7 @@ def test_idle_streams_and_websockets_stay(server: Served, oracle: Oracle, closed
     stream.sendall(f"GET /api/{network}/events?format=sse HTTP/1.1\r\nhost: x\r\n\r\n".encode())
     assert stream.recv(65_536).startswith(b"HTTP/1.1 200 ")
     url = f"ws://127.0.0.1:{server.port}/mqtt"
-    with connect(url, subprotocols=["mqtt"], ping_interval=None) as client:  # type: ignore[list-item]
+    with connect(url, subprotocols=[MQTT], ping_interval=None) as client:
         client.send(raw.connect())
         assert client.recv() == raw.CONNACK
         time.sleep(2 * max(HEAD_S, SEND_S) + 1)
@@ -332,17 +335,14 @@ def test_idle_streams_and_websockets_stay(server: Served, oracle: Oracle, closed
 
 def test_websockets_count_as_connections(server: Served, closed: contextlib.ExitStack) -> None:
     url = f"ws://127.0.0.1:{server.port}/mqtt"
-    clients = [
-        closed.enter_context(connect(url, subprotocols=["mqtt"], ping_interval=None))  # type: ignore[list-item]
-        for _ in range(CONNECTIONS)
-    ]
+    clients = [closed.enter_context(connect(url, subprotocols=[MQTT], ping_interval=None)) for _ in range(CONNECTIONS)]
     for each in clients:
         each.send(raw.connect())
         assert each.recv() == raw.CONNACK
     response = rest(closed.enter_context(server.open()))
     assert response.startswith(b"HTTP/1.1 503 ") or response == b""
     with pytest.raises((WebSocketException, OSError)):
-        connect(url, subprotocols=["mqtt"], open_timeout=5)  # type: ignore[list-item]
+        connect(url, subprotocols=[MQTT], open_timeout=5)
     for each in clients:
         each.send(raw.PINGREQ)
         assert each.recv(WAIT_S) == raw.PINGRESP
