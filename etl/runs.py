@@ -27,7 +27,8 @@ from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
-from etl.lake.delta import Lake, lake_root, literal_path
+from etl.lake.delta import Lake
+from etl.lake.paths import lake_root, literal_path
 from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.pipeline import Job, run_steps

@@ -12,7 +12,6 @@ import pyarrow.fs as pafs
 from etl.engine.delta_files import (
     BATCH_ROWS,
     delete_leftovers,
-    file_system,
     move_into_place,
     new_files,
     reader_of,
@@ -20,7 +19,9 @@ from etl.engine.delta_files import (
     write_batches,
     writing_folder,
 )
-from etl.engine.delta_log import CommitConflict, DataFile, DeltaLog
+from etl.engine.delta_log import CommitConflict, DeltaLog
+from etl.engine.delta_state import DataFile
+from etl.engine.file_systems import file_system
 
 TARGET_BYTES = 128 << 20
 """Maximum size of a merged file, before compression options differ."""
@@ -42,7 +43,7 @@ def merge_files(log: DeltaLog, info: Mapping[str, str], *, below: int, least: in
             system.create_dir(place)
             rows = _merged(system, group, log)
             write_batches(system, f"{place}/part-{number}.parquet", rows, stored_schema(log.layout), key)
-        added = move_into_place(system, new_files(system, folder, key), key, data_change=False)
+        added = move_into_place(log.root, new_files(system, folder, key), key, data_change=False)
         try:
             log.commit(added, [each for group in groups for each in group], info, data_change=False)
         except CommitConflict:

@@ -20,12 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from etl.engine.checksums import VERIFIED, checksums_of, name_with
 from etl.engine.columns import schema_of
-from etl.engine.delta_log import DataFile, Layout
+from etl.engine.delta_log import Layout
+from etl.engine.delta_state import DataFile
+from etl.engine.file_systems import file_system
 from etl.engine.parquet import write_groups
 from etl.engine.row_selection import Selection
 
@@ -46,21 +48,12 @@ class NewFile:
 
     path: str
     size: int
+    checksum: str
     rows: int
     partition: tuple[tuple[str, str | None], ...]
     least: int | None
     greatest: int | None
     nulls: int | None
-
-
-def file_system(root: str) -> pafs.FileSystem:
-    """Returns the file system below a local directory or URL. Paths in it are relative to that."""
-    if root.startswith("file://"):
-        # delta-rs opens a local directory only if it exists. Object stores have no directories.
-        Path(root.removeprefix("file://")).mkdir(parents=True, exist_ok=True)
-    if "://" in root:
-        return pafs.PyFileSystem(DeltaStorageHandler(root))
-    return pafs.SubTreeFileSystem(root, pafs.LocalFileSystem())
 
 
 @contextmanager
@@ -108,16 +101,17 @@ def delete_leftovers(root: str) -> None:
 def new_files(system: pafs.FileSystem, folder: str, key: str | None) -> list[NewFile]:
     """Returns the Parquet files below a folder that have rows. Directories `column=value` are partitions."""
     entries = system.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True))
+    files = [each for each in entries if each.type == pafs.FileType.File and each.path.endswith(".parquet")]
+    files.sort(key=lambda each: each.path)
     found = []
-    for entry in sorted(entries, key=lambda each: each.path):
-        if entry.type != pafs.FileType.File or not entry.path.endswith(".parquet"):
-            continue
+    for entry, checksum in zip(files, checksums_of(system, [each.path for each in files]), strict=True):
         with system.open_input_file(entry.path) as source:
             metadata = pq.read_metadata(source)
         if metadata.num_rows:
             least, greatest, nulls = _ends(metadata, key)
             partition = _partition(entry.path.removeprefix(folder).strip("/"))
-            found.append(NewFile(entry.path, entry.size, metadata.num_rows, partition, least, greatest, nulls))
+            new = NewFile(entry.path, entry.size, checksum, metadata.num_rows, partition, least, greatest, nulls)
+            found.append(new)
     return found
 
 
@@ -248,19 +242,20 @@ def stored_schema(layout: Layout) -> pa.Schema:
 
 
 def move_into_place(
-    system: pafs.FileSystem, files: Sequence[NewFile], key: str | None, *, data_change: bool = True
+    root: str, files: Sequence[NewFile], key: str | None, *, data_change: bool = True
 ) -> list[AddAction]:
     """Moves files to their partition's directory in the table, with new names. Returns what a commit adds."""
-    added = []
+    system, added = file_system(root), list[AddAction]()
     for file in files:
         folder = "/".join(f"{name}={NULL_PARTITION if value is None else value}" for name, value in file.partition)
-        place = f"{folder}/part-{uuid.uuid4().hex}.parquet".lstrip("/")
+        place = f"{folder}/{name_with(file.checksum)}".lstrip("/")
         if folder:
             system.create_dir(folder)
         system.move(file.path, place)
         partition = dict(file.partition)
         now = int(1_000 * time.time())
         added.append(AddAction(place, file.size, partition, now, data_change, json.dumps(_statistics(file, key))))
+    VERIFIED.add(root, [each.path for each in added])
     return added
 
 

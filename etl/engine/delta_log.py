@@ -9,8 +9,9 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,11 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from pyspark.sql.types import StructType
 
+from etl.engine.checksums import log_checksums
 from etl.engine.columns import schema_of
+from etl.engine.damage import LogDamaged
+from etl.engine.delta_state import PREVIOUS, STATE, DataFile, TableMetadata, file_of, state_checksum
+from etl.engine.file_systems import file_system
 
 CHECKPOINT_COMMITS = 20
 """Commits between two checkpoints. A reader parses at most that many commits after the newest checkpoint."""
@@ -64,25 +69,6 @@ class Layout:
     key: str | None = None
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A file of a table's newest version.
-
-    Attributes:
-        path: relative to the table.
-        size: bytes.
-        partition: the value of each partition column as text.
-        least: the least value of the layout's key; None if the log does not contain it.
-        greatest: the greatest one.
-    """
-
-    path: str
-    size: int
-    partition: tuple[tuple[str, str | None], ...]
-    least: int | None
-    greatest: int | None
-
-
 class DeltaLog:
     """The newest version of a table, as of the last `refresh`."""
 
@@ -123,6 +109,8 @@ class DeltaLog:
             if self._table is None:
                 self.refresh()
             self._files = [] if self._table is None else [*self._listed(self._table)]
+            if self._table is not None:
+                self._check_state(self._table, self._files)
         return self._files
 
     def _listed(self, table: DeltaTable) -> Iterator[DataFile]:
@@ -135,9 +123,9 @@ class DeltaLog:
         key = self.layout.key
         found = set(actions.column_names)
         paths, sizes = (actions.column(name).to_pylist() for name in ("path", "size_bytes"))
-        ends = [
+        statistics = [
             actions.column(name).to_pylist() if name in found else [None] * len(paths)
-            for name in (f"min.{key}", f"max.{key}")
+            for name in (f"min.{key}", f"max.{key}", "num_records", f"null_count.{key}")
         ]
         names = [name for name in actions.column_names if name.startswith("partition.")]
         values = [actions.column(name).to_pylist() for name in names]
@@ -146,7 +134,31 @@ class DeltaLog:
                 (name.partition(".")[2], None if column[at] is None else str(column[at]))
                 for name, column in zip(names, values, strict=True)
             )
-            yield DataFile(path, sizes[at], partition, ends[0][at], ends[1][at])
+            yield DataFile(path, sizes[at], partition, *(column[at] for column in statistics))
+
+    def _check_state(self, table: DeltaTable, files: Sequence[DataFile]) -> None:
+        """Raises OSError if the newest commit carries another checksum than that of the files and the schema."""
+        version = table.version()
+        expected = self._commit_info(version).get(STATE)
+        if expected is not None and expected != state_checksum(files, self._metadata(table)):
+            raise LogDamaged(self.root, version)
+
+    def _commit_info(self, version: int) -> Mapping[str, Any]:
+        """The info of a commit; empty if the log does not have the commit any more."""
+        try:
+            with file_system(self.root).open_input_stream(f"_delta_log/{version:020}.json") as source:
+                lines = source.read().splitlines()
+        except FileNotFoundError:
+            return {}
+        with _as_os_errors(self.root):
+            infos = (json.loads(line) for line in lines if b'"commitInfo"' in line)
+            info: Mapping[str, Any] = next((each["commitInfo"] for each in infos if "commitInfo" in each), {})
+        return info
+
+    @staticmethod
+    def _metadata(table: DeltaTable) -> TableMetadata:
+        held = table.metadata()
+        return TableMetadata(table.schema().to_json(), tuple(held.partition_columns), held.configuration)
 
     def commit(
         self,
@@ -160,14 +172,19 @@ class DeltaLog:
 
         Raises CommitConflict if the table has a version after the one of the last `refresh`; then nothing changes.
         """
-        properties = CommitProperties(
-            custom_metadata={**info},
-            # delta-rs retries a commit that names other files than the one before it. Their rows may be the same.
-            max_commit_retries=0,
-        )
-        schema = Schema.from_json(schema_of(self.layout.ddl).json())
         if self._is_behind():
             raise CommitConflict(self.root)
+        schema = Schema.from_json(schema_of(self.layout.ddl).json())
+        configuration = PROPERTIES | self._statistics_columns()
+        metadata = (
+            TableMetadata(schema.to_json(), self.layout.partitions, configuration)
+            if self._table is None
+            else self._metadata(self._table)
+        )
+        names = {each.path for each in removed}
+        kept = (each for each in self.files() if each.path not in names)
+        new = (file_of(each.path, each.size, each.partition_values, each.stats, self.layout.key) for each in added)
+        properties = self._properties([*kept, *new], metadata, info)
         try:
             if self._table is None:
                 create_table_with_add_actions(
@@ -176,7 +193,7 @@ class DeltaLog:
                     [*added],
                     mode="error",
                     partition_by=[*self.layout.partitions],
-                    configuration=PROPERTIES | self._statistics_columns(),
+                    configuration=configuration,
                     commit_properties=properties,
                 )
             else:
@@ -203,6 +220,15 @@ class DeltaLog:
                 # From now on its time is that of its removal, for `delete_unused`.
                 with suppress(FileNotFoundError):
                     os.utime(Path(self.root, each.path))
+
+    def _properties(
+        self, files: Iterable[DataFile], metadata: TableMetadata, info: Mapping[str, str] = MappingProxyType({})
+    ) -> CommitProperties:
+        """What a commit carries that leaves this state."""
+        previous = {} if self._table is None else log_checksums(self.root, self._table.version())
+        sums = {STATE: state_checksum(files, metadata), PREVIOUS: json.dumps(previous)}
+        # delta-rs retries a commit that names other files than the one before it. Their rows may be the same.
+        return CommitProperties(custom_metadata={**info, **sums}, max_commit_retries=0)
 
     def _is_behind(self) -> bool:
         """Whether the commit that was read last is so old that the log of a local table does not have it any more. Then
@@ -234,9 +260,11 @@ class DeltaLog:
         if self._table is None:
             return
         with _as_os_errors(self.root):
-            held = self._table.metadata().configuration
-            if changed := {name: value for name, value in PROPERTIES.items() if held.get(name) != value}:
-                self._table.alter.set_table_properties(changed)
+            held = self._metadata(self._table)
+            if changed := {name: v for name, v in PROPERTIES.items() if held.configuration.get(name) != v}:
+                metadata = replace(held, configuration={**held.configuration} | changed)
+                properties = self._properties(self.files(), metadata)
+                self._table.alter.set_table_properties(changed, commit_properties=properties)
                 self._table = DeltaTable(self.root)
             self._table.create_checkpoint()
             self._table.cleanup_metadata()
@@ -248,7 +276,14 @@ class DeltaLog:
             return
         if "://" in self.root:
             with _as_os_errors(self.root):
-                self._table.vacuum(retain_hours, dry_run=False, enforce_retention_duration=False, full=True)
+                properties = self._properties(self.files(), self._metadata(self._table))
+                self._table.vacuum(
+                    retain_hours,
+                    dry_run=False,
+                    enforce_retention_duration=False,
+                    full=True,
+                    commit_properties=properties,
+                )
             self.refresh()
             return
         # delta-rs would delete the same files again until their tombstones expire, and write two commits each time.

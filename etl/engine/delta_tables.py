@@ -18,7 +18,6 @@ from etl.engine.current import on_sail, scratch_folder
 from etl.engine.delta_files import (
     check_rows,
     delete_leftovers,
-    file_system,
     move_into_place,
     new_files,
     stored_schema,
@@ -27,7 +26,9 @@ from etl.engine.delta_files import (
     write_rest,
     writing_folder,
 )
-from etl.engine.delta_log import CommitConflict, DataFile, DeltaLog, Layout, paths_of
+from etl.engine.delta_log import CommitConflict, DeltaLog, Layout, paths_of
+from etl.engine.delta_state import DataFile
+from etl.engine.file_systems import file_system
 from etl.engine.ordering import sorted_batches
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session
@@ -98,7 +99,7 @@ def commit_files(
             replaced = write_rest(system, touched, selection, rest, log.layout)
             files += new_files(system, rest, key)
         if files or replaced or not log.exists():
-            added = move_into_place(system, files, key)
+            added = move_into_place(log.root, files, key)
             try:
                 log.commit(added, replaced, info)
             except CommitConflict:

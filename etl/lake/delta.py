@@ -6,7 +6,6 @@ Invariants:
 3. Nothing here depends on a store.
 """
 
-import re
 import threading
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
@@ -22,7 +21,8 @@ from db.intervals import Intervals, size
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.columns import names_of
 from etl.engine.current import SAIL, SPARK, on_sail
-from etl.engine.delta_log import DataFile, DeltaLog, Layout
+from etl.engine.delta_log import DeltaLog, Layout
+from etl.engine.delta_state import DataFile
 from etl.engine.delta_tables import append_rows, append_table, commit_files, read_files, replace_rows
 from etl.engine.ordering import in_lake_order
 from etl.engine.queries import runs_here
@@ -324,27 +324,3 @@ def intervals_of(frame: DataFrame) -> Intervals:
     )
     row = islands.agg(F.sort_array(F.collect_list(F.struct("first", "last"))).alias("all")).first()
     return [(each["first"], each["last"]) for each in row["all"]] if row else []
-
-
-PATTERN = frozenset("{}[]*?\\")
-"""Characters that make a path a pattern in Spark and DuckDB."""
-
-ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-"""delta-rs 1.6 reads such parts of a local path as escaped characters."""
-
-
-def literal_path(setting: str, path: str) -> str:
-    """Returns a path without pattern characters and without escapes. Raises ValueError with the setting's name for
-    other paths.
-    """
-    if PATTERN.intersection(path):
-        raise ValueError(f"{setting}: expected a path without {{}}[]*?\\, which are patterns in Spark; found {path}")
-    if escape := ESCAPE.search(path):
-        raise ValueError(f"{setting}: expected a path without {escape[0]}, which delta-rs decodes; found {path}")
-    return path
-
-
-def lake_root(path: str | Path) -> str:
-    """Makes a local path absolute. URLs do not change."""
-    text = str(path)
-    return text if "://" in text else str(Path(text).absolute())

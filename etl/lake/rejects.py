@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from db.intervals import Intervals
-from etl.engine.delta_files import file_system, reader_of, stored_schema, write_batches
+from etl.engine.delta_files import reader_of, stored_schema, write_batches
 from etl.engine.delta_log import DeltaLog
 from etl.engine.delta_tables import commit_files
+from etl.engine.file_systems import file_system
 from etl.engine.row_selection import Selection
 from etl.lake.delta import KEY, TABLES
 

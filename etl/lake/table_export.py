@@ -16,7 +16,8 @@ from etl.engine.current import SPARK
 from etl.engine.files import delete, exists
 from etl.engine.session import Session, engine_session, session_beside
 from etl.engine.settings import EtlSettings
-from etl.lake.delta import Lake, lake_root
+from etl.lake.delta import Lake
+from etl.lake.paths import lake_root
 from etl.lake.views import run_query, statements
 
 CSV: dict[str, bool | str] = {

@@ -3,7 +3,11 @@
 A cell is a fact that never changes. All tables are computed from the set of cells, prices and tokens.
 """
 
+from hashlib import blake2b
+
 import pyarrow as pa
+
+from ledger.wormhole.ids import row_key
 
 VAAS = pa.schema(
     {
@@ -31,6 +35,13 @@ names_set BIGINT
 """A row per cell of the event tables, without duplicates (etl/wormhole/cells.py). The columns from `day` on are set
 only for signed VAAs. `day` is the day for which it may count, names_set the guardian set that it names.
 """
+
+
+def id_of_cell(chain: int, emitter: bytes, sequence: int, column: tuple[str, str, int | None], value: bytes) -> bytes:
+    """The cell_id of a cell, equal only for equal cells. `column`: family, qualifier and time_ms."""
+    text = "\0".join(map(str, (row_key(chain, emitter, sequence), *column)))
+    return blake2b(f"{text}\0".encode() + value, digest_size=16).digest()
+
 
 PRICES_DDL = "token_key STRING, day INT, price_usd STRING"
 

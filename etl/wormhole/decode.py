@@ -3,7 +3,6 @@
 Invalid lines become rejects, not errors. The results have the form of the tables, so frames only select from them.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -20,14 +19,13 @@ from db.utc_days import DAY_S
 from etl.engine.garbage import collect_rarely
 from etl.engine.queries import TaskSet
 from etl.expectations.cells import ID, cell_sums, row_sums
-from etl.lake.wormhole_tables import VAAS
+from etl.lake.wormhole_tables import VAAS, id_of_cell
 from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
 from etl.wormhole.cells import Cell, LineError, read_line
 from etl.wormhole.messages import assemble
 from etl.wormhole.transfers import Token, kind_of, token_of
 from ledger.wormhole.guardians import find_update
-from ledger.wormhole.ids import row_key
 from ledger.wormhole.payloads import AssetMeta, decode_payload
 from ledger.wormhole.vaa import Vaa, decode_vaa, digest
 from ledger.wormhole.verify import History, verify
@@ -193,8 +191,7 @@ def _cell_row(cell: Cell, network: str) -> dict[str, Any]:
 
 def cell_id(cell: Cell) -> bytes:
     """An id that is equal only for equal cells."""
-    named = f"{row_key(cell.chain, cell.emitter, cell.sequence)}\0{cell.family}\0{cell.qualifier}\0{cell.time_ms}\0"
-    return hashlib.blake2b(named.encode() + cell.value, digest_size=16).digest()
+    return id_of_cell(cell.chain, cell.emitter, cell.sequence, (cell.family, cell.qualifier, cell.time_ms), cell.value)
 
 
 def _assemble(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from db.intervals import Intervals
-from etl.engine.delta_log import DataFile
+from etl.engine.delta_state import DataFile
 from etl.expectations.lake import unread_milestones
 from etl.lake.parts import LakePart, checksum_of
 

@@ -26,7 +26,8 @@ from etl.engine.delta_log import CommitConflict, DeltaLog, Layout
 from etl.engine.delta_tables import append_table, commit_files
 from etl.engine.row_selection import Selection
 from etl.lake import maintenance
-from etl.lake.delta import TABLES, literal_path
+from etl.lake.delta import TABLES
+from etl.lake.paths import literal_path
 from tests.etl.lake_files import live_files
 
 RANGE = 100
