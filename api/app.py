@@ -17,7 +17,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import orjson
@@ -37,7 +36,7 @@ from api.events.routes import EVENTS_OF_LEDGER
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
-from api.gauges import GAUGES, read_gauges
+from api.gauges import GAUGES, Gauges
 from api.health import HEALTH, ROUTES
 from api.http.auth import Credentials
 from api.http.compression import Compression
@@ -101,7 +100,7 @@ class Permanode(FastAPI):
         self.settings, self.networks = settings, networks
         self._document: bytes | None = None
         self.mqtt_defaults = chrysalis, stardust
-        self.metrics = Metrics(GAUGES, partial(read_gauges, networks))
+        self.metrics = Metrics(GAUGES, Gauges(networks).read)
         url = str(self.openapi_url)
         self.router.routes[:] = [each for each in self.router.routes if getattr(each, "path", "") != url]
         self.router.routes.append(Route(url, self.document, methods=["GET"]))

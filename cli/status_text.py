@@ -1,16 +1,16 @@
 """Formats the status of a store as text that fits a terminal of 80 columns and 24 lines."""
 
-from collections.abc import Sequence
+import time
 from datetime import UTC, date, datetime
 
 from cli.progress import COLUMNS, LABEL, counts, line, milestones_line
 from db.admin.sizing import format_size
-from db.admin.status import Newest, Status
-from db.admin.wormhole_status import Holdings
+from db.admin.status import Status
 from db.intervals import Intervals, add, in_width, intersect, size
-from db.queries.head import Lag
+from db.queries.head import Lag, Newest
+from db.queries.loads import Loads
 from db.queries.reconciliation import Reconciliation
-from db.store import TableSize
+from db.queries.wormhole.holdings import Holdings
 
 BAR = 40
 """Maximum width of the coverage bar, in cells."""
@@ -37,8 +37,9 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         line("network", status.network + ("" if status.vaas else f": {status.messages:,} messages")),
         *(milestone_lines(status, short) if status.vaas is None else vaa_lines(status.vaas)),
         line("rejects", f"{status.reject_count:,}; `permanode rejects list`" if status.reject_count else "none"),
-        line("size", _size_text(status.tables)),
+        line("size", _size_text(status)),
         line("created as", ", ".join(f"{_short(name)} {value}" for name, value in status.versions.items())),
+        line("load", _load_text(status.loads)),
         line("writer", f"{status.writer.owner if status.writer else 'none'}; newest engine {status.engine or 'none'}"),
     ]
 
@@ -130,6 +131,7 @@ def vaa_lines(vaas: Holdings) -> list[str]:
     part = "" if vaas.is_whole else f", in the first {vaas.examined:,} rows"
     return [
         line("messages", f"{vaas.verified:,} verified, of {vaas.emitters:,} emitters"),
+        line("newest", _moment_text("message", vaas.newest_s)),
         line("days", f"{', '.join(shown) or 'none'}{more}; without a timestamp {vaas.undated:,}"),
         line("verdicts", f"{counts(vaas.verdicts)}; without a VAA {vaas.written_alone:,}{part}"),
         line("duplicates", f"{vaas.duplicates:,}{part}"),
@@ -149,8 +151,11 @@ def _short(name: str) -> str:
 def _newest_text(newest: Newest | None) -> str:
     if newest is None:
         return "none"
-    at = _time(newest.timestamp_ms / 1_000)
-    return f"milestone {newest.milestone_index:,} of {at}, {_age_text(newest.age_s)} old"
+    return _moment_text(f"milestone {newest.milestone_index:,}", newest.timestamp_ms / 1_000)
+
+
+def _moment_text(name: str, seconds: float | None) -> str:
+    return "none" if seconds is None else f"{name} of {_time(seconds)}, {_age_text(time.time() - seconds)} old"
 
 
 def _age_text(seconds: float) -> str:
@@ -172,10 +177,23 @@ def _time(seconds: float) -> str:
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _size_text(tables: Sequence[TableSize]) -> str:
-    rows, sizes = sum(each.rows or 0 for each in tables), sum(each.bytes or 0 for each in tables)
-    unknown = " at least" if any(each.rows is None or each.bytes is None for each in tables) else ""
-    return f"{format_size(sizes)} in {rows:,} rows of {len(tables)} tables{unknown}; `permanode status --tables`"
+def _size_text(status: Status) -> str:
+    tables, space = status.tables, status.space
+    used = sum(each.bytes or 0 for each in tables) if space.used is None else space.used
+    free = "" if space.free is None else f", {format_size(space.free)} free"
+    unknown = " at least" if any(each.rows is None for each in tables) else ""
+    rows = sum(each.rows or 0 for each in tables)
+    return f"{format_size(used)}{free}; {rows:,} rows{unknown}; `permanode status --tables`"
+
+
+def _load_text(loads: Loads) -> str:
+    begun = "" if loads.begun_at is None else f"; one began at {_time(loads.begun_at)}, not ended"
+    ended = loads.ended
+    if ended is None:
+        return f"none noted{begun}"
+    wrote = f"{ended.messages:,} messages" + (f" of {ended.milestones:,} milestones" if ended.milestones else "")
+    result = "failed after" if ended.has_failed else f"{wrote} in"
+    return f"{_time(ended.ended_at)}, {result} {ended.seconds:,.1f} s{begun}"
 
 
 def _number(count: int | None) -> str:

@@ -119,6 +119,14 @@ class TableSize:
     bytes: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """Bytes of a store's files, and bytes that are free where they are; None if the store does not know."""
+
+    used: int | None
+    free: int | None
+
+
 class Store(Protocol):
     """Reads. Each raises DeadlinePassed soon after the deadline of its context (db.listing.deadline)."""
 
@@ -168,6 +176,9 @@ class Store(Protocol):
 
     async def describe(self) -> list[TableSize]:
         """Rows and bytes of every table. For operators, not for endpoints."""
+
+    async def disk_space(self) -> DiskSpace:
+        """How much space the store takes, without reading rows."""
 
 
 class Batch(Protocol):

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from db import schema
 from db.connect import StoreSettings
 from db.queries.head import HEAD
 from db.store import LeaseHeld, StoreUnavailable
@@ -17,6 +16,7 @@ from etl.engine.spans import Span
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA
 from etl.lake.maintenance import maintain
+from etl.load_notes import note_end
 from etl.pipeline import run_steps
 from etl.report import Report, quiet
 from etl.runs import engine_of, open_run
@@ -70,7 +70,5 @@ class HeadSession:
             run_steps(IOTA, IotaRun(publication, files, days=days))
             if merge:
                 maintain(publication.lake.root)
-            if note is not None:
-                with publication.store.batch() as batch:
-                    batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(HEAD, note)])
+            note_end(publication, *([] if note is None else [(HEAD, note)]))
         return publication.report

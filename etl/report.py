@@ -54,8 +54,8 @@ class Stored:
 class Report:
     """The totals of a run.
 
-    `seconds` and the rows by table are grouped by stage. Stages may run concurrently; `elapsed_s` is the time in which
-    at least one ran, without ENGINE_START.
+    `began_at` is in seconds since 1970. `seconds` and the rows by table are grouped by stage. Stages may run
+    concurrently; `elapsed_s` is the time in which at least one ran, without ENGINE_START.
 
     - `engine`: the engine that ran it, a value of etl.engine.current.ENGINES.
     - `reopened`: milestones that were incomplete in the store and were written again from the lake.
@@ -91,6 +91,7 @@ class Report:
     elapsed_s: float = 0.0
 
     def __post_init__(self) -> None:
+        self.began_at = round(time.time(), 3)
         self._counting = threading.Lock()
         self._noted: Callable[[], None] = lambda: None
         self._at_work = 0

@@ -31,6 +31,7 @@ from etl.lake.delta import Lake
 from etl.lake.paths import lake_root, literal_path
 from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
+from etl.load_notes import note_rejects, noted
 from etl.pipeline import Job, run_steps
 from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
@@ -94,6 +95,7 @@ def load(
     with (
         open_run(store_settings, settings, notify, span_of(size), bulk=bulk, size=size) as publication,
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
+        noted(publication),
     ):
         if files:
             pool.submit(start_workers, publication.lake, size)
@@ -118,10 +120,10 @@ def rebuild(
     """
     if store_settings.wormhole_network is not None:
         _reject_options({"bulk"} if bulk else set(), store_settings)
-        with open_run(store_settings, settings, notify, protocol=protocols.WORMHOLE) as publication:
+        with open_run(store_settings, settings, notify, protocol=protocols.WORMHOLE) as publication, noted(publication):
             run_steps(WORMHOLE_REBUILD, WormholeRun(publication))
         return publication.report
-    with open_run(store_settings, settings, notify, bulk=bulk) as publication:
+    with open_run(store_settings, settings, notify, bulk=bulk) as publication, noted(publication):
         run_steps(IOTA_REBUILD, IotaRun(publication, bulk=bulk, analytics=analytics))
         publication.report.stored = _stored(publication.reads)
     return publication.report
@@ -209,6 +211,7 @@ def clear_rejects(store_settings: StoreSettings, settings: EtlSettings, wanted: 
                 batch.delete(rejects, tuple(each[name] for name in rejects.key))
         if found:
             remove_rejects(root, wanted, run)
+            note_rejects(store, root)
     return len(found)
 
 
@@ -306,7 +309,10 @@ def _load_vaas(
             raise FileNotFoundError(f"{each}: no such file")
     size = bytes_of(files)
     span = span_of(size, VAA_WEIGHT)
-    with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication:
+    with (
+        open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication,
+        noted(publication),
+    ):
         run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens))
     return publication.report
 

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from db import schema, sync
+from db.admin.wormhole_status import get_holdings
 from db.intervals import Intervals
 from db.model import Lookup, Order, Table
 from db.queries import calendar, ledger
+from db.queries.wormhole.holdings import Holdings
 from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
 from ledger.chrysalis.values import TreasuryOutput
@@ -70,6 +72,10 @@ class StoreReads:
     def ledger_index(self) -> int | None:
         """The milestone whose ledger state the store has; None if genesis was never applied."""
         return self._answer(ledger.find_ledger_index(self._store, self.network))
+
+    def holdings(self) -> Holdings:
+        """The holdings of a Wormhole network, as in `permanode status`."""
+        return self._answer(get_holdings(self._store))
 
     def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """etl.ledger_state.changes.OWNED of the outputs whose creator is in the store."""

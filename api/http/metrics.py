@@ -7,8 +7,9 @@ variable at import), and every worker returns the sum.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -25,19 +26,35 @@ OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0)
 
 
-ReadGauges: TypeAlias = Callable[[], Awaitable[Mapping[str, Mapping[str, float]]]]
-"""Returns the values of gauges by name and network."""
+@dataclass(frozen=True, slots=True)
+class GaugeKind:
+    """A gauge: its name, which ends with the unit, its HELP text, and the names of its labels."""
+
+    name: str
+    meaning: str
+    labels: tuple[str, ...] = ("network",)
+
+
+class Sample(NamedTuple):
+    """The value of a gauge, with one value for each of its labels."""
+
+    gauge: GaugeKind
+    labels: tuple[str, ...]
+    value: float
+
+
+ReadGauges: TypeAlias = Callable[[], Awaitable[Iterable[Sample]]]
 
 
 class Metrics:
     """The metrics of one application.
 
     Args:
-        gauges: the names of gauges, with their meanings.
+        gauges: all gauges.
         read_gauges: reads their values for each response.
     """
 
-    def __init__(self, gauges: Mapping[str, str], read_gauges: ReadGauges) -> None:
+    def __init__(self, gauges: Sequence[GaugeKind], read_gauges: ReadGauges) -> None:
         self._gauges = gauges
         self._read_gauges = read_gauges
         self._registry = CollectorRegistry()
@@ -72,9 +89,7 @@ class Metrics:
 
     async def _gauges_now(self) -> CollectorRegistry:
         registry = CollectorRegistry()
-        values = await self._read_gauges()
-        for name, meaning in self._gauges.items():
-            gauge = Gauge(name, meaning, ("network",), registry=registry)
-            for network, value in values.get(name, {}).items():
-                gauge.labels(network).set(value)
+        known = {each.name: Gauge(each.name, each.meaning, each.labels, registry=registry) for each in self._gauges}
+        for gauge, labels, value in await self._read_gauges():
+            known[gauge.name].labels(*labels).set(value)
         return registry

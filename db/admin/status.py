@@ -4,19 +4,19 @@ The functions return values, not text. They read summaries, except for sizes, wh
 see `wormhole_status`.
 """
 
-import time
 from dataclasses import dataclass
 
 from db import schema
-from db.admin.wormhole_status import Holdings, get_holdings
+from db.admin.wormhole_status import get_holdings
 from db.intervals import Intervals
-from db.listing.streams import get_chunk_size
-from db.queries.head import Lag, find_lag
+from db.queries.head import Lag, Newest, find_lag, find_newest
 from db.queries.ledger import find_genesis, find_ledger_index
+from db.queries.loads import Loads, find_loads
 from db.queries.reconciliation import Reconciliation, find_reconciliation
+from db.queries.wormhole.holdings import Holdings
 from db.schema.protocols import IOTA
-from db.store import Lease, Row, TableSize, WritableStore
-from db.sync import Held, find_newest_milestone, held, list_ranges, missing, proved
+from db.store import DiskSpace, Lease, Row, TableSize, WritableStore
+from db.sync import Held, held, list_ranges, missing, proved
 
 REJECTS_SHOWN = 100
 """The most rejects in a status."""
@@ -32,23 +32,14 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
-    """The newest complete milestone, its timestamp in milliseconds since 1970, and its age in seconds."""
-
-    milestone_index: int
-    timestamp_ms: int
-    age_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Status:
     """The status. `newest` is None without a complete milestone, `ledger_index` without a ledger state. `oldest_ms` is
     the least timestamp of a complete milestone. `missing` are milestones that are neither complete nor incomplete, from
     the start of the ledger (else the lowest milestone) to the highest. `proved` are complete milestones by level.
     `unlogged` are complete milestones that no known archive file contains. `rejects` are the first ones, of
-    `reject_count` (a cluster: at least that many). `engine` is that of the newest run. `lag` is set if a follower
-    loads. `reconciliation` is set if the ledger state is known. `vaas` is set only for a Wormhole network,
-    which has no milestones.
+    `reject_count` (a cluster whose loads did not note it: at least that many). `space` is that of the store's files.
+    `engine` is that of the newest run, `loads` what loads noted. `lag` is set if a follower loads. `reconciliation` is
+    set if the ledger state is known. `vaas` is set only for a Wormhole network, which has no milestones.
     """
 
     network: str
@@ -64,10 +55,12 @@ class Status:
     rejects: list[Row]
     reject_count: int
     tables: list[TableSize]
+    space: DiskSpace
     versions: dict[str, str]
     migrations: list[str]
     writer: Lease | None
     engine: str | None
+    loads: Loads
     lag: Lag | None
     reconciliation: Reconciliation | None = None
     vaas: Holdings | None = None
@@ -84,12 +77,12 @@ async def get_status(store: WritableStore, network: str) -> Status:
     applied = await store.slice(schema.migrations, (network,), limit=1000)
     tables, rejects = await store.describe(), await list_rejects(store, found.incomplete)
     counted = next((each.rows for each in tables if each.table == schema.rejects.name), None)
-    oldest_ms, newest = await _ends(store, network) if by_milestone else (None, None)
+    loads = await find_loads(store)
     return Status(
         network=network,
-        newest=newest,
+        newest=await find_newest(store, network) if by_milestone else None,
         ledger_index=await find_ledger_index(store, network) if by_milestone else None,
-        oldest_ms=oldest_ms,
+        oldest_ms=await _find_oldest_ms(store, network) if by_milestone else None,
         complete=found.complete,
         incomplete=found.incomplete,
         missing=missing(found, genesis),
@@ -97,29 +90,24 @@ async def get_status(store: WritableStore, network: str) -> Status:
         unlogged=found.unlogged,
         messages=found.messages,
         rejects=rejects,
-        reject_count=len(rejects) if counted is None else counted,
+        reject_count=next(count for count in (loads.rejects, counted, len(rejects)) if count is not None),
         tables=tables,
+        space=await store.disk_space(),
         versions={str(row["name"]): str(row["value"]) for row in infos if row},
         migrations=[str(row["name"]) for row in applied],
         writer=store.holder(),
         engine=None if engine is None else engine["value"],
+        loads=loads,
         lag=await find_lag(store, network) if by_milestone else None,
         reconciliation=None if genesis is None else await find_reconciliation(store),
         vaas=None if by_milestone else await get_holdings(store),
     )
 
 
-async def _ends(store: WritableStore, network: str) -> tuple[int | None, Newest | None]:
-    """The least timestamp, and the newest milestone."""
-    ranges = [row async for row in list_ranges(store, network)]
-    least = min((row["min_timestamp"] for row in ranges if row["min_timestamp"] is not None), default=None)
-    index = await find_newest_milestone(store, network)
-    if index is None:
-        return least, None
-    row = await store.get(schema.sync, (index // await get_chunk_size(store), index))
-    if row is None or row["ms_timestamp"] is None:
-        return least, None
-    return least, Newest(index, row["ms_timestamp"], round(time.time() - row["ms_timestamp"] / 1_000, 3))
+async def _find_oldest_ms(store: WritableStore, network: str) -> int | None:
+    """The least timestamp of a complete milestone."""
+    times = [row["min_timestamp"] async for row in list_ranges(store, network)]
+    return min((time for time in times if time is not None), default=None)
 
 
 async def list_rejects(store: WritableStore, milestones: Intervals) -> list[Row]:

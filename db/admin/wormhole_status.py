@@ -7,11 +7,11 @@ data, not on when it was loaded.
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field
 
 from db.intervals import of_indices
 from db.queries.wormhole.daily import each_day_of_all
-from db.queries.wormhole.vaas import emitted_source, list_emitters
+from db.queries.wormhole.holdings import VERIFIED, EmitterGaps, Holdings
+from db.queries.wormhole.vaas import emitted_source, list_emitters, list_vaas
 from db.store import Row, Store
 from db.utc_days import format_day, this_day
 from ledger.wormhole.chains import CHAIN_IDS
@@ -28,47 +28,12 @@ BATCH = 1_000
 COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests")
 
 
-@dataclass(slots=True)
-class EmitterGaps:
-    """Missing sequences of an emitter between its `first` and `last` verified sequence: their number, and the number of
-    `gaps`.
-    """
-
-    emitter_chain: int
-    emitter_address: str
-    first: int
-    last: int
-    missing: int = 0
-    gaps: int = 0
-
-
-@dataclass(slots=True)
-class Holdings:
-    """Holdings of a Wormhole store.
-
-    `verified` counts messages that a quorum signed, on `days` (intervals of dates); `undated` ones have no timestamp.
-    `verdicts` counts messages by verdict: `verified` or a fault. `written_alone` counts messages without a known VAA.
-    `duplicates` are ids with several bodies that a quorum signed. These, and the `gaps` of the emitters with most
-    `missing` messages, cover the first `examined` rows; `is_whole`: these are all.
-    """
-
-    verified: int = 0
-    undated: int = 0
-    days: list[tuple[str, str]] = field(default_factory=list)
-    emitters: int = 0
-    examined: int = 0
-    is_whole: bool = True
-    verdicts: dict[str, int] = field(default_factory=dict)
-    written_alone: int = 0
-    duplicates: int = 0
-    missing: int = 0
-    gaps: list[EmitterGaps] = field(default_factory=list)
-
-
 async def get_holdings(store: Store) -> Holdings:
     """Reads everything: one read per day since Wormhole began and per chain, and EXAMINED rows."""
     found = Holdings()
     await _sum_days(store, found)
+    newest = await list_vaas(store, [("recent", "")], newest=True, page_size=1, cursor=None)
+    found.newest_s = next((row["timestamp"] for row in newest.rows if row["timestamp"]), None)
     held = await asyncio.gather(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
     found.emitters = sum(map(len, held))
     found.is_whole = all(len(each) < EMITTERS_OF_CHAIN for each in held)
@@ -82,7 +47,7 @@ async def get_holdings(store: Store) -> Holdings:
         if gap is not None and gap.missing:
             gaps.append(gap)
     found.verdicts = dict(verdicts.most_common())
-    found.missing = sum(each.missing for each in gaps)
+    found.missing, found.gap_count = sum(each.missing for each in gaps), sum(each.gaps for each in gaps)
     found.gaps = sorted(gaps, key=lambda each: -each.missing)[:GAPS_SHOWN]
     return found
 
@@ -113,7 +78,7 @@ async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdict
                 continue
             if row["sequence_key"] == written:
                 found.written_alone -= 1
-            verdicts["verified" if row["verified"] else row["fault"]] += 1
+            verdicts[VERIFIED if row["verified"] else row["fault"]] += 1
             if row["verified"]:
                 found.duplicates += row["digests"] > 1
                 of_emitter = _counted(of_emitter, chain, emitter, row)

@@ -9,6 +9,7 @@ Invariants:
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -26,9 +27,12 @@ from db.retry import retry
 from db.schema.migration_files import KEYSPACE
 from db.schema.protocols import IOTA, TABLES_OF
 from db.statements import shape_of
-from db.store import Bound, Key, Lease, Passed, Row, Scan, StoreError, TableSize, Value, Where
+from db.store import Bound, DiskSpace, Key, Lease, Passed, Row, Scan, StoreError, TableSize, Value, Where
 
 GETS_IN_FLIGHT = 32
+
+ESTIMATES_KEPT_S = 300.0
+"""How often the nodes estimate the sizes of their tables."""
 
 Query: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
 """(statement, values, consistency) → rows."""
@@ -54,6 +58,7 @@ class CassandraStore:
         self._lease_row = CassandraLease(self._session, address.keyspace)
         self._lease: tuple[Lease, int] | None = None
         self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
+        self._space: tuple[float, DiskSpace] | None = None
 
     # Reads
 
@@ -153,6 +158,14 @@ class CassandraStore:
         its own partition.
         """
         return await asyncio.to_thread(self._describe)
+
+    async def disk_space(self) -> DiskSpace:
+        """The sum of what the nodes estimate for one replica, read again after ESTIMATES_KEPT_S."""
+        now = time.monotonic()
+        if self._space is None or now - self._space[0] > ESTIMATES_KEPT_S:
+            sizes = [each.bytes for each in await self.describe() if each.bytes is not None]
+            self._space = now, DiskSpace(sum(sizes) if sizes else None, None)
+        return self._space[1]
 
     def _describe(self) -> list[TableSize]:
         partitions: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""How far a store is behind its network: what a follower recorded, and the newest complete milestone."""
+"""The newest complete milestone, and how far a store is behind its network: what a follower recorded."""
 
 import json
 import time
@@ -17,6 +17,26 @@ then the follower reaches it (null: unknown), as JSON [index, seconds, seconds].
 """
 
 MS_PER_S = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest complete milestone, its timestamp in milliseconds since 1970, and its age in seconds."""
+
+    milestone_index: int
+    timestamp_ms: int
+    age_s: float
+
+
+async def find_newest(store: Store, network: str) -> Newest | None:
+    """Reads a few rows. None without a complete milestone, or without its timestamp."""
+    index = await find_newest_milestone(store, network)
+    if index is None:
+        return None
+    row = await store.get(schema.sync, (index // await get_chunk_size(store), index))
+    if row is None or row["ms_timestamp"] is None:
+        return None
+    return Newest(index, row["ms_timestamp"], round(time.time() - row["ms_timestamp"] / MS_PER_S, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +63,14 @@ class Lag:
 async def find_lag(store: Store, network: str) -> Lag | None:
     """Reads a few rows. None if no follower has loaded into the store, or without complete milestones."""
     head, due = await store.get_many(schema.keyspace_info, [(HEAD,), (DAYS_DUE,)])
-    newest = await find_newest_milestone(store, network)
+    newest = await find_newest(store, network)
     if head is None or newest is None:
         return None
-    chunk_size = await get_chunk_size(store)
-    row = await store.get(schema.sync, (newest // chunk_size, newest))
-    assert row is not None
     index, seen_at, *eta_s = json.loads(head["value"])
     return Lag(
-        newest,
-        round(time.time() - row["ms_timestamp"] / MS_PER_S, 3),
-        max(0, index - newest),
+        newest.milestone_index,
+        newest.age_s,
+        max(0, index - newest.milestone_index),
         seen_at,
         size(parse_intervals(due["value"])) if due else 0,
         # A follower of an earlier version did not record it.

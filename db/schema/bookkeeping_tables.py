@@ -90,14 +90,15 @@ rejects = Table(
 
 keyspace_info = Table(
     "keyspace_info",
-    "Properties fixed when the store was created (other settings are rejected), the engine of the newest run, and the "
-    "state of compaction and analytics",
+    "Properties fixed when the store was created (other settings are rejected), the engine of the newest run, the "
+    "state of compaction and analytics, and notes of the newest load",
     columns(
         (
             "name",
             Type.TEXT,
             "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_by, "
-            "analysed_to, reconciled, days_ranked, days_due, engine, head, genesis_parameters",
+            "analysed_to, reconciled, days_ranked, days_due, engine, head, genesis_parameters, load, load_begun, "
+            "rejects, holdings",
         ),
         ("value", Type.TEXT, "as text"),
     ),

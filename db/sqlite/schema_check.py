@@ -1,18 +1,21 @@
-"""The tables of a generation: how they differ from the schema, and their sizes.
+"""The tables of a generation: how they differ from the schema, and their sizes; the space that its files take.
 
-Tables are read from sqlite_master, which keeps the text of each. Columns are compared by name. Sizes are computed by
-reading the tables.
+Tables are read from sqlite_master, which keeps the text of each. Columns are compared by name. Sizes of tables are
+computed by reading them.
 """
 
 import re
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 from db.model import Table
 from db.schema.dialects import create_table_sqlite
 from db.sqlite.errors import translated
+from db.sqlite.files import current_generation
 from db.sqlite.plans import size_sql
 from db.sqlite.readers import Readers
-from db.store import TableSize
+from db.store import DiskSpace, StoreUnavailable, TableSize
 
 
 def list_tables(readers: Readers) -> frozenset[str]:
@@ -62,3 +65,15 @@ def measure(readers: Readers, tables: Sequence[Table]) -> list[TableSize]:
     with translated(readers.path):
         connection = readers.connection()
         return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in tables]
+
+
+def disk_space(directory: Path) -> DiskSpace:
+    """Bytes of the served generation and its log, and those free on its file system. Raises StoreUnavailable if
+    they cannot be read.
+    """
+    try:
+        files = [directory / f"{current_generation(directory)}{suffix}" for suffix in ("", "-wal")]
+        used = sum(path.stat().st_size for path in files if path.exists())
+        return DiskSpace(used, shutil.disk_usage(directory).free)
+    except OSError as error:
+        raise StoreUnavailable(f"{error.strerror}: {directory}") from error

@@ -31,8 +31,20 @@ from db.sqlite.files import current_generation, fsync_generation, next_generatio
 from db.sqlite.lease import LeaseFile
 from db.sqlite.plans import ReadPlan, SqlScan
 from db.sqlite.readers import BUSY_MS, STATEMENTS_KEPT, Readers
-from db.sqlite.schema_check import find_drift, has_column, list_tables, measure
-from db.store import Bound, DeadlinePassed, Key, Lease, Row, Scan, StoreError, StoreMismatch, TableSize, Where
+from db.sqlite.schema_check import disk_space, find_drift, has_column, list_tables, measure
+from db.store import (
+    Bound,
+    DeadlinePassed,
+    DiskSpace,
+    Key,
+    Lease,
+    Row,
+    Scan,
+    StoreError,
+    StoreMismatch,
+    TableSize,
+    Where,
+)
 
 PAGE_BYTES = 16_384
 """Page size of a new generation: messages of up to 4 kB fit into leaf pages without overflow pages."""
@@ -139,6 +151,10 @@ class SqliteStore:
         """Rows and bytes of every table, by reading it. Bytes are those of the values, including keys."""
         return await self._in_thread(lambda: measure(self._readers, self._tables))
 
+    async def disk_space(self) -> DiskSpace:
+        """Bytes of the served generation and its log, and those free on its file system."""
+        return disk_space(self.path)
+
     def _get(self, connect: Connect, table: Table, key: Key) -> Row | None:
         plan = self._plans.get((table.name, None)) or self._plan(table)
         parameters = plan.key(key)
@@ -163,8 +179,7 @@ class SqliteStore:
             raise store_error(error, self.path) from error
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
-        plan = self._plans[table.name, columns] = ReadPlan(table, columns)
-        return plan
+        return self._plans.setdefault((table.name, columns), ReadPlan(table, columns))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         with self._lock:
@@ -219,10 +234,9 @@ class SqliteStore:
         now = int(self._clock())
         with self.batch() as batch:
             purged = 0
-            for table in self._tables:
-                if table.ttl_s is not None:
-                    batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,))
-                    purged += batch.connection.changes()
+            for table in (each for each in self._tables if each.ttl_s is not None):
+                batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,))
+                purged += batch.connection.changes()
             return purged
 
     def close(self) -> None:
@@ -323,9 +337,7 @@ class SqliteStore:
 
     def tables(self) -> frozenset[str]:
         """Names of the tables that exist; empty if the store does not exist."""
-        if current_generation(self.path) is None:
-            return frozenset()
-        return list_tables(self._readers)
+        return frozenset() if current_generation(self.path) is None else list_tables(self._readers)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether an existing table has this column."""

@@ -49,6 +49,12 @@ def list_rejects(root: str, wanted: Wanted) -> list[dict[str, Any]]:
     return list(found.select(COLUMNS).to_pylist())
 
 
+def count_rejects(root: str) -> int:
+    """Returns the number of rejects of the lake at `root`, which is also that of its store."""
+    log = _log(root)
+    return _rows(log).group_by(list(ORDER)).aggregate([]).num_rows if log.exists() else 0
+
+
 def remove_rejects(root: str, wanted: Wanted, run: str) -> None:
     """Removes rejects from the lake at `root`. The caller holds the lease of the lake's store.
 

@@ -69,11 +69,46 @@ def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(s
         "rejects     2; `permanode rejects list`",
         *run("status").splitlines()[14:],
     ]
-    *_, size, created, writer = run("status").splitlines()
-    assert re.fullmatch(r"size        [\d.]+ k?B in \d+ rows of \d+ tables; `permanode status --tables`", size)
+    *_, size, created, load, writer = run("status").splitlines()
+    assert re.fullmatch(r"size        [\d.]+ kB, [\d.]+ [kMGTP]B free; \d+ rows; `permanode status --tables`", size)
+    assert load == "load        none noted"
     assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000"
     assert writer == "writer      none; newest engine none"
-    assert len(run("status").splitlines()) == 17
+    assert len(run("status").splitlines()) == 18
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "begun_at", "text"),
+    [
+        (3, None, "2025-10-09 08:53:20 UTC, 70 messages of 4 milestones in 12.5 s"),
+        (1, None, "2025-10-09 08:53:20 UTC, failed after 12.5 s"),
+        (0, 1_760_000_100.0, "…; one began at 2025-10-09 08:55:00 UTC, not ended"),
+    ],
+    ids=["ended", "failed", "killed"],
+)
+def test_the_newest_load_and_one_that_has_not_ended_are_reported(
+    store: StoreSettings, exit_code: int, begun_at: float | None, text: str
+) -> None:
+    note = {"run": "a", "began_at": 1_759_999_987.5, "ended_at": 1_760_000_000.0, "exit_code": exit_code}
+    note |= {"milestones": 4, "messages": 70, "rejects": 2}
+    notes = [
+        ("load", json.dumps(note)),
+        ("rejects", "7"),
+        *([] if begun_at is None else [("load_begun", str(begun_at))]),
+    ]
+    with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
+        batch.upsert(schema.keyspace_info, ("name", "value"), notes)
+    printed = run("status").replace("\n" + 12 * " ", " ")
+    (line,) = re.findall(r"^load +(.*)$", printed, re.MULTILINE)
+    assert line.endswith(text.removeprefix("…"))
+    assert "rejects     7;" in printed
+    assert json.loads(run("status", "--json"))["loads"]["ended"] == note
+
+
+def test_the_size_is_that_of_the_stores_files(store: StoreSettings) -> None:
+    folder = Path(store.url.removeprefix("sqlite:///"))
+    files = sum(path.stat().st_size for path in folder.glob("gen-*") if path.suffix != ".sqlite-shm")
+    assert json.loads(run("status", "--json"))["space"]["used"] == files
 
 
 def test_tables_and_migrations_are_shown_on_request(store: StoreSettings) -> None:

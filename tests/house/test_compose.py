@@ -1,7 +1,7 @@
 """The compose files, the images and what they mount: valid by the specification, pinned, naming only what exists.
 
-It uses no container engine: commands are parsed by the project's command line, settings by its settings parser, and the
-dashboard is compared with /metrics.
+It uses no container engine: commands are parsed by the project's command line, settings by its settings parser.
+test_monitoring.py compares dashboard and alerts with /metrics.
 """
 
 import json
@@ -10,18 +10,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
-from starlette.requests import Request
 
-from api.gauges import GAUGES
-from api.http.metrics import Metrics
 from cli import main as cli
 from cli.settings import read
 from db.cassandra.address import parse_address
@@ -247,52 +242,11 @@ def test_prometheus_queries_a_service_where_it_answers() -> None:
     ((target,),) = [each["targets"] for each in job["static_configs"]]
     host, port = target.split(":")
     assert services()[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
-    assert job["metrics_path"] in {route.path for route in Metrics(GAUGES, values_of_gauges).routes()}
-    mounted = [volume.split(":")[1] for volume in services()["prometheus"]["volumes"]]
+    mounted = {volume.split(":")[1]: volume.split(":")[0] for volume in services()["prometheus"]["volumes"]}
     config = words(services()["prometheus"]["command"])[0].removeprefix("--config.file=")
-    assert config in mounted
-
-
-async def values_of_gauges() -> dict[str, dict[str, float]]:
-    return {name: {"permatest-1": 1.0} for name in GAUGES}
-
-
-async def exposed() -> dict[str, set[str]]:
-    """Sample names of /metrics after two responses, with their labels."""
-    metrics = Metrics(GAUGES, values_of_gauges)
-    metrics.observe("getMessage", 200, 0.01)
-    metrics.observe("getMessage", 503, 0.01)
-    answer = await metrics.routes()[0].endpoint(Request({"type": "http"}))
-    families = text_string_to_metric_families(answer.body.decode())
-    return {sample.name: set(sample.labels) for family in families for sample in family.samples}
-
-
-def queries() -> Iterator[str]:
-    for panel in json.loads(DASHBOARD.read_text("utf-8"))["panels"]:
-        assert panel["targets"], panel["title"]
-        for target in panel["targets"]:
-            yield target["expr"]
-
-
-async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
-    (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
-    there = await exposed() | {"up": {"job"}}
-    functions = {"sum", "max", "rate", "topk", "vector", "histogram_quantile", "by", "or"}
-    requested = set()
-    for query in queries():
-        bare = re.sub(r'"[^"]*"|\[\$__rate_interval\]', "", query)
-        labels = {name for group in re.findall(r"by \(([\w, ]+)\)", bare) for name in group.split(", ")}
-        labels |= set(re.findall(r"(\w+)=", bare))
-        names = set(re.findall(r"[a-z_]\w*", re.sub(r"\{[^}]*\}|by \([^)]*\)", "", bare))) - functions
-        assert names, query
-        assert names <= there.keys(), query
-        assert all(labels <= there[name] | {"le"} for name in names), query
-        if "up" in names:
-            assert f'job="{job["job_name"]}"' in query
-        requested |= names
-    histogram = {f"permanode_request_seconds_{part}" for part in ("count", "sum", "bucket")}
-    gauges = {f"permanode_{name}" for name in ("milestones_behind", "unreconciled_milestones")}
-    assert requested == histogram | gauges | {"up"}
+    assert mounted[config] == "./deploy/prometheus.yaml"
+    (rules,) = found["rule_files"]
+    assert mounted[str(Path(config).parent / rules)] == "./deploy/prometheus-alerts.yaml"
 
 
 def test_grafana_finds_its_source_and_its_dashboard() -> None:

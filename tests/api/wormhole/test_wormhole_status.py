@@ -52,14 +52,18 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert {tuple(dataclasses.astuple(each)[:2]): dataclasses.astuple(each)[2:] for each in found.gaps} == expected
     assert [each.missing for each in found.gaps] == sorted((each[2] for each in expected.values()), reverse=True)
     assert found.missing == sum(each[2] for each in expected.values())
+    assert found.gap_count == sum(each[3] for each in expected.values())
+    assert (found.unverified, found.day_count) == (len(unverified), len(days))
 
     text = status_lines(status)
     assert text[0] == f"network     {NETWORK}"
     assert text[1] == f"messages    {len(world.verified):,} verified, of {len(emitters) + 1:,} emitters"
     assert f"missing     {found.missing:,} sequences" in text
-    assert text[3].startswith(f"verdicts    verified {len(world.verified)}, ")
-    verdicts = text[3].replace("\n", "").endswith("; without a VAA 2")
-    assert verdicts
+    assert found.newest_s == max(each.served["timestamp"] for each in world.verified)
+    newest = f"{datetime.fromtimestamp(found.newest_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    assert text[2].startswith(f"newest      message of {newest}, ")
+    assert text[4].startswith(f"verdicts    verified {len(world.verified)}, ")
+    assert text[4].replace("\n", "").endswith("; without a VAA 2")
     lines = "\n".join(text).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
