@@ -8,6 +8,8 @@ Invariants:
 import os
 from pathlib import Path
 
+from db.store import StoreMismatch
+
 CURRENT = "CURRENT"
 GENERATION_GLOB = "gen-*.sqlite*"
 
@@ -18,6 +20,14 @@ def current_generation(directory: Path) -> str | None:
         return (directory / CURRENT).read_text(encoding="ascii").strip()
     except FileNotFoundError:
         return None
+
+
+def served_generation(directory: Path) -> str:
+    """The name of the served generation. Raises StoreMismatch if the store does not exist."""
+    current = current_generation(directory)
+    if current is None:
+        raise StoreMismatch(f"{directory} contains no store; create it with `permanode migrate`")
+    return current
 
 
 def current_stamp(directory: Path) -> tuple[int, int] | None:

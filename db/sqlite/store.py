@@ -25,26 +25,14 @@ from db.listing.turns import AT_ONCE, give_way
 from db.model import Table
 from db.schema.dialects import EXPIRES_AT
 from db.schema.protocols import IOTA, TABLES_OF
+from db.sqlite import files
 from db.sqlite.batch import SqliteBatch, check_built
 from db.sqlite.errors import store_error, translated
-from db.sqlite.files import current_generation, fsync_generation, next_generation, publish, remove_leftovers
 from db.sqlite.lease import LeaseFile
 from db.sqlite.plans import ReadPlan, SqlScan
 from db.sqlite.readers import BUSY_MS, STATEMENTS_KEPT, Readers
 from db.sqlite.schema_check import disk_space, find_drift, has_column, list_tables, measure
-from db.store import (
-    Bound,
-    DeadlinePassed,
-    DiskSpace,
-    Key,
-    Lease,
-    Row,
-    Scan,
-    StoreError,
-    StoreMismatch,
-    TableSize,
-    Where,
-)
+from db.store import Bound, DeadlinePassed, DiskSpace, Key, Lease, Row, Scan, StoreError, TableSize, Where
 
 PAGE_BYTES = 16_384
 """Page size of a new generation: messages of up to 4 kB fit into leaf pages without overflow pages."""
@@ -258,7 +246,7 @@ class SqliteStore:
     @contextmanager
     def _appending(self) -> Iterator[SqliteBatch]:
         """One transaction on the served generation."""
-        remove_leftovers(self.path)
+        files.remove_leftovers(self.path)
         connection = self._open_writer()
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -278,12 +266,10 @@ class SqliteStore:
         """The next generation, built from a copy of the served one. Becomes the served one if the block ends without an
         error.
         """
-        remove_leftovers(self.path)
-        served = current_generation(self.path)
-        if served is None and not create:
-            raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
+        files.remove_leftovers(self.path)
+        served = files.current_generation(self.path) if create else files.served_generation(self.path)
         self._close_writer()
-        generation = next_generation(self.path)
+        generation = files.next_generation(self.path)
         connection = apsw.Connection(str(self.path / generation))
         try:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
@@ -304,16 +290,14 @@ class SqliteStore:
         finally:
             connection.close()
         check_built(self.path / generation)
-        fsync_generation(self.path, generation)
+        files.fsync_generation(self.path, generation)
         with self._fence():
-            publish(self.path, generation)
+            files.publish(self.path, generation)
         self._readers.look_again()
-        remove_leftovers(self.path)
+        files.remove_leftovers(self.path)
 
     def _open_writer(self) -> apsw.Connection:
-        generation = current_generation(self.path)
-        if generation is None:
-            raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
+        generation = files.served_generation(self.path)
         if self._writer is not None:
             if self._writer[0] == generation:
                 return self._writer[1]
@@ -337,7 +321,7 @@ class SqliteStore:
 
     def tables(self) -> frozenset[str]:
         """Names of the tables that exist; empty if the store does not exist."""
-        return frozenset() if current_generation(self.path) is None else list_tables(self._readers)
+        return frozenset() if files.current_generation(self.path) is None else list_tables(self._readers)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether an existing table has this column."""
@@ -351,7 +335,7 @@ class SqliteStore:
     def execute(self, statements: Iterable[str]) -> None:
         """Runs the statements of a migration, all or none. Creates the first generation."""
         self._check_writable()
-        new = current_generation(self.path) is None
+        new = files.current_generation(self.path) is None
         self.path.mkdir(parents=True, exist_ok=True)
         with self._writing, translated(self.path), self._building(create=True) if new else self._appending() as batch:
             for statement in statements:
