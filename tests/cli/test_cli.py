@@ -277,7 +277,7 @@ def test_steps_are_reported_with_the_rows_of_each_table() -> None:
 def test_stages_side_by_side_count_their_own_rows_and_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress of `days` (1 s to 6 s) and `ledger` (2 s to 4 s, then 9 s to 10 s), after Spark's start (0 s to 1 s)."""
     times = iter([0.0, 1.0, 1.0, 2.0, 4.0, 6.0, 9.0, 10.0])
-    monkeypatch.setattr("etl.report.time", SimpleNamespace(perf_counter=lambda: next(times)))
+    monkeypatch.setattr("etl.report.time", SimpleNamespace(perf_counter=lambda: next(times), time=lambda: 0.0))
     report = Report("run", messages=60)
 
     def ledger() -> None:
