@@ -11,15 +11,19 @@ Invariants:
 
 import asyncio
 import logging
-import resource
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
+import httptools
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from api.http.sending import ABORT
+from cli.response_cycle import ResponseCycle
 
 log = logging.getLogger("permanode.connections")
 
@@ -34,16 +38,10 @@ SWEEP_S = 1.0
 
 LOG_EVERY_S = 10.0
 
-OTHER_FILES = 64
-"""File descriptors of a server process beside its connections: stores, logs, the event loop."""
-
 SEND_BUFFER_BYTES = 262_144
 """Bytes of a response that the kernel keeps for each client. It reports that some were taken only when a third of them
 were, and by itself it would keep up to 4 MB.
 """
-
-BACKLOG_MIN, BACKLOG_MAX = 128, 2048
-"""Connections that wait in the kernel to be accepted. They may all be accepted before the first one is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +54,22 @@ class Limits:
     send_s: float
 
 
+class ProxyHeaders(ProxyHeadersMiddleware):
+    """uvicorn's middleware for trusted proxies, without a stack frame for requests that no proxy forwarded."""
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:  # type: ignore[override]
+        """Serves one request, with the client's address and scheme that a trusted proxy names."""
+        for name, _ in scope.get("headers", ()):
+            if name.startswith(b"x-forwarded-"):
+                return super().__call__(scope, receive, send)
+        return self.app(scope, receive, send)
+
+
 class LimitedConfig(uvicorn.Config):
     """uvicorn's configuration, and the connections of this process with their limits."""
 
     def __init__(self, app: Any, limits: Limits, **settings: Any) -> None:
-        super().__init__(app, http=LimitedHttp, ws=LimitedWebSocket, **settings)
+        super().__init__(app, http=LimitedHttp, ws=LimitedWebSocket, proxy_headers=False, **settings)
         self.limits = limits
         self.waiting: dict[LimitedHttp, float] = {}
         """Connections without a complete head → since when, in this order."""
@@ -68,6 +77,11 @@ class LimitedConfig(uvicorn.Config):
         """Connections with unsent bytes → how many, and since when none were taken."""
         self.is_sweeping = False
         self.not_logged, self.logged_at = 0, -LOG_EVERY_S
+
+    def load(self) -> None:
+        """Loads the application, with the headers of proxies in front of it."""
+        super().load()
+        self.loaded_app = ProxyHeaders(self.loaded_app, self.forwarded_allow_ips)
 
     def sweep(self, connections: Any, loop: asyncio.AbstractEventLoop) -> None:
         """Ends connections whose time is over, and comes back as long as there are connections."""
@@ -112,7 +126,9 @@ class LimitedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self.limits = self.config.limits
         self.resumed_at = 0.0
-        self.unparsed_bytes = self.head_bytes = 0
+        self.headers = []
+        self.part_bytes = self.unparsed_bytes = self.request_bytes = 0
+        """Bytes of the present read, of what the parser has not finished (at least) and of the request (at most)."""
         self.is_in_head = self.is_message_complete = self.is_rejected = False
         self.active: RequestResponseCycle | None = None
         """The request that is being answered, or was last. Others may wait behind it."""
@@ -196,52 +212,84 @@ class LimitedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parses data in parts no longer than a head may be."""
         most = self.limits.head_bytes
-        for start in range(0, len(data), most):
-            part = data if len(data) <= most else data[start : start + most]
-            if self.is_rejected:
-                return
-            self.unparsed_bytes += len(part)
-            super().data_received(part)
-            # Neither a head nor trailers nor the head of a chunk came to their end.
-            if self.unparsed_bytes > most and not self.transport.is_closing():
-                self.reject(431)
+        if len(data) <= most:
+            self.parse(data)
+        else:
+            for start in range(0, len(data), most):
+                self.parse(data[start : start + most])
+
+    def parse(self, part: bytes) -> None:
+        """Parses a part. Rejects the request if neither a head nor trailers nor the head of a chunk ended in time."""
+        if self.is_rejected:
+            return
+        self.part_bytes = len(part)
+        self.unparsed_bytes += len(part)
+        self.request_bytes += len(part)
+        super().data_received(part)
+        if self.is_in_head and not self.is_answering and self not in self.config.waiting:
+            self.config.waiting[self] = self.loop.time()
+        if self.unparsed_bytes > self.limits.head_bytes or len(self.headers) > HEADERS_MAX:
+            self.reject(431)
 
     def on_message_begin(self) -> None:
         """Begins a head."""
         super().on_message_begin()
         self.scope["extensions"] = self.extensions
-        self.is_in_head, self.is_message_complete, self.head_bytes = True, False, 0
+        self.is_in_head, self.is_message_complete = True, False
+        # At most: the part may begin with an earlier request.
+        self.request_bytes = self.part_bytes
         if self.active is not None and not self.is_answering:
+            # The time for the head begins.
             self.config.waiting.pop(self, None)
-            self.config.waiting[self] = self.loop.time()
 
-    def on_url(self, url: bytes) -> None:
-        """Counts a part of the URL."""
-        if self.fits(len(url)):
-            super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Counts a header, or a trailer."""
-        if len(self.headers) == HEADERS_MAX:
-            self.reject(431)
-        elif self.fits(len(name) + len(value)):
-            super().on_header(name, value)
-
-    def fits(self, size: int) -> bool:
-        """Adds to the size of the head. Whether it is allowed; otherwise the request is rejected."""
-        self.head_bytes += size
-        if self.head_bytes > self.limits.head_bytes:
-            self.reject(431)
-        return not self.is_rejected
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the head with the trailers is longer than allowed. Counts them only if the request might be."""
+        most = self.limits.head_bytes
+        return len(self.headers) > HEADERS_MAX or (
+            self.request_bytes > most
+            and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > most
+        )
 
     def on_headers_complete(self) -> None:
         """Starts the request."""
         self.is_in_head, self.unparsed_bytes = False, 0
         self.config.waiting.pop(self, None)
-        if len(self.pipeline) >= PIPELINED_MAX:
+        if self.is_too_long:
+            self.reject(431)
+        elif len(self.pipeline) >= PIPELINED_MAX:
             self.abort()
         if not self.is_rejected:
-            super().on_headers_complete()
+            self.start_request()
+
+    def start_request(self) -> None:
+        """Calls the application, after the response to the request before this one."""
+        parser, scope = self.parser, self.scope
+        scope["method"], scope["http_version"] = parser.get_method().decode("ascii"), parser.get_http_version()
+        if parser.should_upgrade() and self._should_upgrade():
+            return
+        url = httptools.parse_url(self.url)
+        scope["raw_path"], scope["query_string"] = url.path, url.query or b""
+        path = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
+        self.cycle = cycle = ResponseCycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=scope["http_version"] != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if self.is_answering:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
+        else:
+            self._start_asgi_task(cycle, self.app)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self.active = cycle
@@ -260,15 +308,22 @@ class LimitedHttp(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Ends the request."""
         self.unparsed_bytes, self.is_message_complete = 0, True
+        if self.is_too_long:
+            self.reject(431)
         if not self.is_rejected:
             super().on_message_complete()
 
     # What goes out
 
     def on_response_complete(self) -> None:
-        """Waits for the next request, or for the rest of the body of this one."""
-        super().on_response_complete()
-        if not self.pipeline and not self.transport.is_closing():
+        """Starts the next request, or waits for it, or for the rest of the body of this one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
             self.config.waiting[self] = self.loop.time()
 
 
@@ -281,21 +336,3 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
         """Notes that the client takes what waits for it."""
         self.resumed_at = self.loop.time()
         super().resume_writing()
-
-
-def fit_files(connections: int) -> tuple[int, int]:
-    """Raises the limit of open files of this process and its children as far as needed and allowed.
-
-    Returns the connections that it suffices for, and the backlog of the listening socket.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = connections + BACKLOG_MAX + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return connections, BACKLOG_MAX
-    possible = max(1, soft - OTHER_FILES - BACKLOG_MIN)
-    if possible < connections:
-        log.warning("%d open files are allowed, so at most %d connections are accepted", soft, possible)
-    return min(connections, possible), BACKLOG_MIN

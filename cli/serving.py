@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from api.app import create_app
@@ -24,7 +25,8 @@ from api.mqtt.packets import PACKET_MAX_BYTES
 from api.network import NetworkMount
 from api.settings import ApiSettings
 from cli import logs
-from cli.connections import BACKLOG_MAX, SEND_BUFFER_BYTES, LimitedConfig, Limits, fit_files
+from cli.connections import SEND_BUFFER_BYTES, LimitedConfig, Limits
+from cli.open_files import BACKLOG_MAX, fit_files
 from cli.settings import Settings, SettingsError, read
 from db.connect import StoreSettings, find_parameters, open_store
 from db.roles import KINDS, STARDUST_KINDS
@@ -116,7 +118,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise SettingsError(f"cannot listen on {host} port {port}: {reason}; use another --port") from error
 
 
-def make_app(settings: Settings) -> ASGIApp:
+def make_app(settings: Settings) -> FastAPI:
     """Creates the application for all networks of the settings."""
     mounts = {name: mount(settings.store(name)) for name in settings.networks}
     prices = next((each.store for each in mounts.values() if each.wormhole == PRICED), None)
@@ -170,9 +172,11 @@ def make_worker_app() -> ASGIApp:
 def settled_app(settings: Settings) -> ASGIApp:
     """Creates the application and tunes the memory management of this process for serving."""
     app = make_app(settings)
+    # The stack without FastAPI in front of it, which would add two stack frames to each request.
+    stack = app.build_middleware_stack()
     spare_collector()
     keep_freed_memory()
-    return app
+    return stack
 
 
 def spare_collector() -> None:

@@ -93,7 +93,7 @@ def place(first_milestones: Sequence[int], milestone_index: int) -> int:
 
 def lookup_key_text(values: Iterable[Value]) -> str:
     """A lookup key as in `splits.key` and `pending.key`: parts joined by ':', ids as hex."""
-    return ":".join(_part(value) for value in values)
+    return ":".join([value if type(value) is str else _part(value) for value in values])
 
 
 def _part(value: Value) -> str:

@@ -61,8 +61,7 @@ class LeaseHeld(StoreError):
     """Another run writes to this store. The message names the holder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """One end of a slice: values of a prefix of the clustering columns."""
 
     values: Key

@@ -282,8 +282,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
             )
         return values
 
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await respond(read(scope), scope, receive, send)
+    def serve(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return respond(read(scope), scope, receive, send)
 
     async def respond(values: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         if body_argument is not None:

@@ -82,13 +82,14 @@ class RequestMiddleware:
         request_id = self.request_id(scope)
         begun = time.monotonic()
         deadline = DEADLINE.set(begun + self.deadline_s)
-        turns.begin()
+        present = turns.begin(begun)
         status = sent_bytes = 0
 
         def answer(message: Message) -> Awaitable[None]:
             nonlocal status, sent_bytes
-            # What is made until now waits for the client, with limits of its own.
-            turns.end()
+            if present.is_long:
+                # What is made until now waits for the client, with limits of its own.
+                turns.end()
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id), *SHARED_HEADERS]
@@ -112,7 +113,8 @@ class RequestMiddleware:
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})
         finally:
-            turns.end()
+            if present.is_long:
+                turns.end()
             DEADLINE.reset(deadline)
             spent_s = time.monotonic() - begun
             operation = scope.get("operation", OTHER)

@@ -40,6 +40,8 @@ async def window(network: NetworkMount, given: Given) -> Window | None:
     Raises BadParameter if `end_timestamp` is before `start_timestamp`. The genesis has no timestamp, so these two
     exclude it.
     """
+    if [*given.values()].count(None) == len(given):
+        return None
     starts, ends = edges_of(given)
     start, end = given[START_TIMESTAMP.name], given[END_TIMESTAMP.name]
     if start is not None and end is not None and end < start:

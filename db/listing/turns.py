@@ -29,7 +29,7 @@ AT_ONCE = 200
 T = TypeVar("T")
 
 
-class _Slice:
+class Slice:
     """When the present slice of a request ends, in seconds of time.monotonic(), and how many more it has before it is
     long. `is_counted`: it is one of LONG_AT_ONCE once it `is_long`.
     """
@@ -41,7 +41,7 @@ class _Slice:
         self.is_counted, self.is_long = is_counted, False
 
 
-SLICE: ContextVar[_Slice | None] = ContextVar("SLICE", default=None)
+SLICE: ContextVar[Slice | None] = ContextVar("SLICE", default=None)
 """The slice of this request. Tasks that it starts share it."""
 
 
@@ -51,10 +51,10 @@ class _Queue:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._later: dict[_Slice, asyncio.Event] = {}
+        self._later: dict[Slice, asyncio.Event] = {}
         self._long = 0
 
-    async def wait(self, present: _Slice) -> None:
+    async def wait(self, present: Slice) -> None:
         """Returns when it is this request's turn. Raises DeadlinePassed."""
         present.left -= 1
         if present.is_counted and not present.is_long and present.left < 0:
@@ -64,7 +64,7 @@ class _Queue:
                 await self._begun(present)
         await self._turn()
 
-    async def _begun(self, present: _Slice) -> None:
+    async def _begun(self, present: Slice) -> None:
         begun = self._later.setdefault(present, asyncio.Event())
         try:
             async with asyncio.timeout(remaining_s()):
@@ -75,7 +75,7 @@ class _Queue:
             if not begun.is_set():
                 self._later.pop(present, None)
 
-    def end(self, present: _Slice) -> None:
+    def end(self, present: Slice) -> None:
         """Ends the work of a long request, and lets the next one begin."""
         present.is_long = False
         self._long -= 1
@@ -85,7 +85,7 @@ class _Queue:
             self._begin(following)
             begun.set()
 
-    def _begin(self, present: _Slice) -> None:
+    def _begin(self, present: Slice) -> None:
         present.is_long = True
         self._long += 1
 
@@ -107,9 +107,11 @@ class _Queue:
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
 
 
-def begin() -> None:
-    """Begins the slice of a request, which the tasks that it starts share. `end` must follow."""
-    SLICE.set(_Slice(time.monotonic() + SLICE_S, is_counted=True))
+def begin(now: float) -> Slice:
+    """Begins the slice of a request, which the tasks that it starts share. `end` must follow if it becomes long."""
+    present = Slice(now + SLICE_S, is_counted=True)
+    SLICE.set(present)
+    return present
 
 
 def end() -> None:
@@ -120,11 +122,11 @@ def end() -> None:
 
 
 def must_give_way() -> bool:
-    """Whether this request has used up its slice, or its time."""
+    """Whether `give_way` is due. A point read is so short that a call of a coroutine before each one would show."""
     now = time.monotonic()
     present = SLICE.get()
     if present is None:
-        SLICE.set(_Slice(now + SLICE_S, is_counted=False))
+        SLICE.set(Slice(now + SLICE_S, is_counted=False))
         return False
     return now >= present.end
 

@@ -5,6 +5,7 @@ loaded data.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from db import schema
 from db.listing.page import Page, list_lookup
@@ -120,7 +121,7 @@ async def list_outputs_by_address(
         found = await pending.with_outputs(store, rows, at)
         return [row for row in found if output_type in (None, pending.output_type_of(row))]
 
-    owners = [(address, role.output_kind, role.variant) for role, _ in roles_under(_owned_by(address), kinds)]
+    owners = [(address, *role) for role in _owned_roles(tuple(kinds))]
     filtered = output_type is not None or not include_spent or not included
     return await list_lookup(
         store,
@@ -167,6 +168,12 @@ async def _list_unspent(
         cursor=cursor,
     )
     return Page([row | {"included": True} for row in page.rows], page.cursor, page.as_of)
+
+
+@lru_cache(maxsize=16)
+def _owned_roles(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Kind and variant of each role in which an address owns outputs of these kinds."""
+    return [(role.output_kind, role.variant) for role, _ in roles_under(_owned_by(""), kinds)]
 
 
 def _owned_by(address: str) -> list[By]:

@@ -95,7 +95,7 @@ async def test_only_some_long_requests_are_under_way(monkeypatch):
 
     async def request(name):
         nonlocal most
-        turns.begin()
+        turns.begin(time.monotonic())
         try:
             for step in range(STEPS):
                 await turns.give_way()
@@ -121,7 +121,7 @@ async def test_a_long_request_that_does_not_begin_ends_at_its_deadline(monkeypat
     monkeypatch.setattr(turns, "SHORT_SLICES", 0)
 
     async def request():
-        turns.begin()
+        turns.begin(time.monotonic())
         DEADLINE.set(time.monotonic() + 0.05)
         await turns.give_way()
 
