@@ -21,6 +21,7 @@ from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
+from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
 from etl.store_reads import StoreReads
 from etl.verification.chain import reject_broken_links
@@ -78,6 +79,9 @@ def check_store(run: IotaRun) -> IotaRun:
     """Rejects a lake older than the store. Counts the store's newest milestones and reopens those with missing rows."""
     store, reads = run.publication.store, run.publication.reads
     chunk_size = run.publication.store_settings.chunk_size
+    if run.force and run.files:
+        # What this run replaces may be damaged. `decode` compares it with the milestones that the files have.
+        run.publication.lake.set_aside([(run.first or 0, (run.last or MAX_MILESTONE_INDEX + 1) - 1)], ("milestones",))
     reject_older_lake(run.publication.lake, reads)
     reopen(store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
     return run
@@ -151,6 +155,7 @@ def refill_tables(run: IotaRun) -> IotaRun:
     """Replaces all rows of the store by those of the lake's milestones."""
     publication = run.publication
     with publication.report.timed("tables"):
+        publication.lake.check()
         milestones = intervals_of(publication.lake.read("milestones"))
         count_messages(publication.lake, milestones, publication.report)
         expected = cache(lambda: expect_lake(publication, milestones))

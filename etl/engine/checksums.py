@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow.fs as pafs
 
@@ -86,6 +85,12 @@ class VerifiedFiles:
         with self._lock:
             self._known |= {f"{root}/{path}": _identity(root, path) for path in paths}
 
+    def forget(self, root: str, paths: Iterable[str]) -> None:
+        """Removes files that are no longer part of their table."""
+        with self._lock:
+            for path in paths:
+                self._known.pop(f"{root}/{path}", None)
+
     def missing(self, root: str, files: Iterable[DataFile]) -> list[DataFile]:
         """Returns the files with a checksum that are not here yet."""
         with self._lock:
@@ -115,7 +120,8 @@ def find_damaged(root: str, key: str | None, files: Sequence[DataFile]) -> list[
             right.append(each.path)
             continue
         cause = "its bytes differ from the checksum in its name" if each.path in found else "the file is missing"
-        wrong.append(FileDamaged(root, each.path, cause, key, (each.least, each.greatest)))
+        ends = None if each.least is None or each.greatest is None else (each.least, each.greatest)
+        wrong.append(FileDamaged(root, each.path, cause, key, ends))
     VERIFIED.add(root, right)
     return wrong
 
@@ -131,7 +137,7 @@ def _identity(root: str, path: str) -> tuple[int, int]:
     if "://" in root:
         return 0, 0
     try:
-        status = Path(root, path).stat()
+        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (every read of the lake calls this for all its files)
     except FileNotFoundError:
         return -1, -1
     return status.st_mtime_ns, status.st_size

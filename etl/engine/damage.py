@@ -16,19 +16,19 @@ class LogDamaged(LakeDamaged):
 
 
 class FileDamaged(LakeDamaged):
-    """A file differs from the checksum in its name.
+    """A file differs from the checksum in its name, or is missing.
 
     Attributes:
-        least: the least value of the table's key in the file; None if it is unknown.
-        greatest: the greatest one.
+        path: the file, relative to its table.
+        ends: the least and the greatest value of the table's key in the file; None if they are unknown.
     """
 
-    def __init__(self, root: str, path: str, cause: str, key: str | None, ends: tuple[int | None, int | None]) -> None:
-        self.least, self.greatest = ends
+    def __init__(self, root: str, path: str, cause: str, key: str | None, ends: tuple[int, int] | None) -> None:
+        self.path, self.ends = path, ends
         rows, again = f"rows of {root.rpartition('/')[2]}", ""
-        if key is not None and self.least is not None and self.greatest is not None:
-            span = f"{self.least}:{self.greatest + 1}"
+        if ends is not None:
+            span = f"{ends[0]}:{ends[1] + 1}"
             rows += f" with {key} {span}"
-            if self.least >= 0:
+            if ends[0] >= 0:
                 again = f", or load these again from archive files: permanode load ARCHIVE --range {span} --force"
         super().__init__(f"{root}/{path}: damaged: {cause}. It contains {rows}. Restore it from a backup{again}")

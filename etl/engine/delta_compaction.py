@@ -9,6 +9,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from etl.engine.checksums import check_files, checksum_in
 from etl.engine.delta_files import (
     BATCH_ROWS,
     delete_leftovers,
@@ -27,16 +28,24 @@ TARGET_BYTES = 128 << 20
 """Maximum size of a merged file, before compression options differ."""
 
 
-def merge_files(log: DeltaLog, info: Mapping[str, str], *, below: int, least: int = 2) -> int:
-    """Merges files of fewer than `below` bytes of each partition, if it has at least `least` of them.
+def merge_files(
+    log: DeltaLog, info: Mapping[str, str], *, below: int, least: int = 2, add_checksums: bool = False
+) -> int:
+    """Merges files of fewer than `below` bytes of each partition, if it has at least `least` of them. `add_checksums`:
+    writes all other files without a checksum in their name again.
 
-    Returns the number of files that were merged. Raises CommitConflict if another process commits at the same time.
+    Returns the number of files that were merged or written again. Raises CommitConflict if another process commits at
+    the same time, and FileDamaged for a damaged file.
     """
     log.refresh()
     groups = [*_groups(log.files(), below, least)]
+    if add_checksums:
+        merged = {each.path for group in groups for each in group}
+        groups += [[each] for each in log.files() if each.path not in merged and checksum_in(each.path) is None]
     if not groups:
         return 0
     system, key = file_system(log.root), log.layout.key
+    check_files(log.root, key, [each for group in groups for each in group])
     with writing_folder(log.root) as folder:
         for number, group in enumerate(groups):
             place = "/".join((folder, *group[0].path.split("/")[:-1]))

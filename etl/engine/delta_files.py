@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from etl.engine.checksums import VERIFIED, checksums_of, name_with
+from etl.engine.checksums import VERIFIED, check_files, checksums_of, name_with
 from etl.engine.columns import schema_of
 from etl.engine.delta_log import Layout
 from etl.engine.delta_state import DataFile
@@ -149,12 +149,14 @@ def check_rows(system: pafs.FileSystem, root: str, files: Sequence[NewFile], sel
 
 
 def write_rest(
-    system: pafs.FileSystem, files: Sequence[DataFile], selection: Selection, folder: str, layout: Layout
+    root: str, files: Sequence[DataFile], selection: Selection, folder: str, layout: Layout
 ) -> list[DataFile]:
     """Writes the rows of committed files that are not selected to new files in a folder. Returns the committed files
-    that have selected rows.
+    that have selected rows. Raises FileDamaged for a damaged file with other rows.
     """
-    replaced = []
+    system, replaced = file_system(root), list[DataFile]()
+    mixed = [each for each in files if not selection.selects_all(each.least, each.greatest)]
+    check_files(root, layout.key, mixed)
     for number, file in enumerate(files):
         if selection.selects_all(file.least, file.greatest):
             replaced.append(file)

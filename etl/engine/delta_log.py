@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from pyspark.sql.types import StructType
 
-from etl.engine.checksums import log_checksums
+from etl.engine.checksums import VERIFIED, log_checksums
 from etl.engine.columns import schema_of
 from etl.engine.damage import LogDamaged
 from etl.engine.delta_state import PREVIOUS, STATE, DataFile, TableMetadata, file_of, state_checksum
@@ -215,6 +215,7 @@ class DeltaLog:
                 raise CommitConflict(self.root) from error
             raise _os_error(self.root, error) from error
         self.refresh()
+        VERIFIED.forget(self.root, names)
         if "://" not in self.root:
             for each in removed:
                 # From now on its time is that of its removal, for `delete_unused`.

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from etl.engine.checksums import check_files
 from etl.engine.columns import names_of
 from etl.engine.current import on_sail, scratch_folder
 from etl.engine.delta_files import (
@@ -96,7 +97,7 @@ def commit_files(
         else:
             check_rows(system, log.root, files, selection)
             touched = [each for each in log.files() if selection.may_select(each.least, each.greatest)]
-            replaced = write_rest(system, touched, selection, rest, log.layout)
+            replaced = write_rest(log.root, touched, selection, rest, log.layout)
             files += new_files(system, rest, key)
         if files or replaced or not log.exists():
             added = move_into_place(log.root, files, key)
@@ -123,14 +124,16 @@ def write_files(frame: DataFrame, folder: str, layout: Layout) -> None:
 
 
 def read_files(session: Session, log: DeltaLog, files: Sequence[DataFile], ddl: str) -> DataFrame:
-    """Returns the rows of some of a table's files, with the columns of `ddl`."""
+    """Returns the rows of some of a table's files, with the columns of `ddl`. Raises FileDamaged."""
     if not files:
         return session.createDataFrame([], ddl)
+    check_files(log.root, log.layout.key, files)
     paths, names = paths_of(log.root, files), names_of(ddl)
     partitions = [name for name in log.layout.partitions if name in names]
     if on_sail() and (partitions or ("TIMESTAMP" in ddl and _has_int96(paths))):
         # Sail 0.7.2 reads null in partition columns of listed files, and does not merge INT96 and microseconds.
-        # Its Delta reader does both. It costs 10 ms more for each plan.
+        # Its Delta reader does both. It costs 10 ms more for each plan, and may read any file of the table.
+        check_files(log.root, log.layout.key, log.files())
         return session.read.format("delta").load(_plain_path(log.root)).select(*names)
     reader = session.read.schema(ddl)
     if partitions:

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db.intervals import Intervals, add, in_words, intersect
+from etl.engine.checksums import checksum_in
 from etl.expectations.comparison import NEXT_STEP, WrongRows, engine_name
 from etl.expectations.expected import Expected, sums_by_milestone
 from etl.expectations.message_batch import Numbers, column, inside, numbers
 from etl.lake.delta import Lake
-from etl.lake.parts import LakePart, checksum_of
+from etl.lake.parts import LakePart
 
 BATCH_ROWS = 8_000
 _UNUSED = {"nonce", "network_id", "lake_range"}
@@ -47,14 +48,12 @@ def unread_milestones(lake: Lake, parts: Sequence[LakePart], milestones: Interva
     The rows of such files have not passed through the engine.
     """
     written = {part.checksum: (part.first, part.last) for part in parts}
-    sizes = {size for size, _ in written}
     unread: Intervals = []
     for file in lake.log("messages").files():
         span = milestones
         if file.least is not None and file.greatest is not None:
             span = intersect(milestones, [(file.least, file.greatest)])
-        path = Path(lake.path("messages"), file.path)
-        if span and (file.size not in sizes or written.pop(checksum_of(path), None) is None):
+        if span and written.pop(checksum_in(file.path) or "", None) is None:
             unread = add(unread, span)
     return intersect(milestones, add(unread, sorted(written.values())))
 

@@ -17,8 +17,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from db.intervals import Intervals, size
+from db.intervals import Intervals, add, intersect, intervals, size
 from etl.engine.arrow_frames import arrow_frame
+from etl.engine.checksums import check_files, find_damaged
 from etl.engine.columns import names_of
 from etl.engine.current import SAIL, SPARK, on_sail
 from etl.engine.delta_log import DeltaLog, Layout
@@ -29,8 +30,8 @@ from etl.engine.queries import runs_here
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
+from etl.lake.genesis_tables import GENESIS, GENESIS_DDL, KEY_RANGES_DDL
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
-from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
 from etl.sources.plan import UNKNOWN_MILESTONE
 from ledger.eras import STARDUST
@@ -55,36 +56,6 @@ SOURCES = pa.schema(
         "loaded_at": pa.timestamp("us", tz="UTC"),
     }
 )
-GENESIS = pa.schema(
-    {
-        "milestone_index": pa.int32(),
-        "ms_timestamp": pa.int64(),
-        "output_id": pa.binary(),
-        "message_id": pa.binary(),
-        "kind": pa.int8(),
-        "address": pa.binary(),
-        "amount": pa.int64(),
-        "data": pa.binary(),
-        "stardust": STARDUST_TYPE,
-    }
-)
-GENESIS_DDL = f"""
-milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
-amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
-"""
-"""The unspent outputs after that milestone. The treasury is one of them; its output_id is the id of its milestone."""
-
-KEY_RANGES = pa.schema(
-    {
-        "public_key": pa.binary(),
-        "first_milestone": pa.int32(),
-        "last_milestone": pa.int32(),
-        "threshold": pa.int32(),
-    }
-)
-KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
-"""The keys that sign milestones according to genesis (ledger/milestone_proof.py), and how many must sign."""
-
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 KEY = "milestone_index"
@@ -103,6 +74,9 @@ TABLES: dict[str, Layout] = {
     "token_list": Layout(LISTED_DDL),
 }
 """How each table is stored."""
+
+REPLACED = tuple(name for name, layout in TABLES.items() if layout.key is not None)
+"""The tables whose rows are replaced by milestone."""
 
 MANY = 1_000
 """Number of milestones from which messages are read with compiled code in all runs."""
@@ -123,6 +97,7 @@ class Lake:
         self._lock = threading.Lock()
         self._stardust: dict[str, bool] = {}
         self._genesis_index: int | None = None
+        self._aside: dict[str, dict[str, tuple[int, int]]] = {}
 
     @cached_property
     def _many(self) -> Session:
@@ -176,10 +151,13 @@ class Lake:
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
     def held(self, wanted: Intervals) -> Intervals:
-        """The milestones among these that the lake contains. Compares them only if some are missing, which is rare."""
+        """The milestones among these that the lake contains. Compares them only if some are missing, which is rare.
+        Those in files that are set aside count as well.
+        """
+        aside = intersect(wanted, intervals(self._aside.get("milestones", {}).values()))
         if (found := self._proofs(wanted)) is None:
-            return []
-        return wanted if found.count() == size(wanted) else intervals_of(found)
+            return aside
+        return wanted if found.count() == size(wanted) else add(intervals_of(found), aside)
 
     def _proofs(self, wanted: Intervals) -> DataFrame | None:
         """milestone_index and verified of these milestones; None if the lake has no file that may contain them."""
@@ -197,16 +175,41 @@ class Lake:
         return rows.where(either(intervals)) if files else rows
 
     def _files_of(self, table: str, intervals: Intervals | None = None) -> list[DataFile]:
-        """The current files of a table. With `intervals` only those that may contain one of these milestones."""
+        """The current files of a table, without those set aside. With `intervals` only those that may contain one of
+        these milestones.
+        """
         files = self.log(table).files()
+        if aside := self._aside.get(table):
+            files = [each for each in files if each.path not in aside]
         if intervals is None:
             return files
         wanted = Selection(KEY, intervals)
         return [each for each in files if wanted.may_select(each.least, each.greatest)]
 
+    def check(self) -> None:
+        """Raises FileDamaged if a file of any table differs from its checksum."""
+        for table in TABLES:
+            check_files(self.path(table), TABLES[table].key, self._files_of(table))
+
+    def set_aside(self, milestones: Intervals, tables: Collection[str] = REPLACED) -> None:
+        """Sets damaged files aside whose rows are all of these milestones, which the run replaces, instead of the ones
+        before. No method returns their rows. Raises FileDamaged for a damaged file that also has others.
+        """
+        self._aside = {}
+        replaced = Selection(KEY, milestones)
+        for table in tables:
+            for error in find_damaged(self.path(table), KEY, self._files_of(table, milestones)):
+                if error.ends is None or not replaced.selects_all(*error.ends):
+                    raise error
+                self._aside.setdefault(table, {})[error.path] = error.ends
+
     def local_files(self, table: str, intervals: Intervals | None = None) -> list[Path]:
-        """The current files of a local lake, by milestone. With `intervals` only those that may contain one of them."""
-        files = sorted((each.least or 0, each.greatest or 0, each.path) for each in self._files_of(table, intervals))
+        """The current files of a local lake, by milestone. With `intervals` only those that may contain one of them.
+        Raises FileDamaged.
+        """
+        found = self._files_of(table, intervals)
+        check_files(self.path(table), TABLES[table].key, found)
+        files = sorted((each.least or 0, each.greatest or 0, each.path) for each in found)
         return [Path(self.path(table), path) for _, _, path in files]
 
     def replace(

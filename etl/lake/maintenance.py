@@ -26,16 +26,17 @@ MERGE = {"task": "merge"}
 
 
 def compact(root: str, retain_hours: int, notify: Notify) -> dict[str, int]:
-    """Merges the small files of all tables of a lake, and deletes files that no version of the last `retain_hours` uses
-    and those that killed writers left. Returns the number of files by table.
+    """Merges the small files of all tables of a lake, gives files of earlier versions a checksum, and deletes files
+    that no version of the last `retain_hours` uses and those that killed writers left. Returns the number of files by
+    table.
 
-    Raises CommitConflict if a load commits to a table at the same time.
+    Raises CommitConflict if a load commits to a table at the same time, and FileDamaged for a damaged file.
     """
     files = {}
     for name, log in _existing(root):
         before = len(log.files())
         notify(Progress(name, 0, before, "files"))
-        merge_files(log, MERGE, below=SMALL_BYTES)
+        merge_files(log, MERGE, below=SMALL_BYTES, add_checksums=True)
         log.checkpoint()
         log.delete_unused(retain_hours)
         files[name] = len(log.files())
@@ -46,7 +47,7 @@ def compact(root: str, retain_hours: int, notify: Notify) -> dict[str, int]:
 def maintain(root: str, retain_hours: int = RETAIN_FOLLOWED_HOURS) -> None:
     """Merges the files of many small commits, writes checkpoints and deletes old log entries and merged files.
 
-    A table to which another process commits at the same time is left for the next call.
+    A table to which another process commits at the same time is left for the next call. Raises FileDamaged.
     """
     for _, log in _existing(root):
         try:

@@ -3,12 +3,11 @@
 A row group ends between two milestones, so any reader that splits files at row groups keeps milestones whole.
 """
 
-import zlib
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +24,10 @@ COMPARED = ["milestone_index", "timestamp", "version", "white_flag_index"]
 """Columns with minimum and maximum: readers skip row groups by them."""
 
 
-Checksum: TypeAlias = tuple[int, int]
-"""The bytes of a file and their CRC-32."""
-
-
 @dataclass(frozen=True, slots=True)
 class LakePart:
-    """A file of messages: its partition, rows, the least and greatest milestone in it, and its checksum once it is
-    whole.
+    """A file of messages: its partition, rows, the least and greatest milestone in it, and its checksum (as in
+    etl/engine/checksums.py) once it is whole.
     """
 
     path: Path
@@ -40,7 +35,7 @@ class LakePart:
     rows: int = 0
     first: int = 0
     last: int = 0
-    checksum: Checksum = (0, 0)
+    checksum: str = ""
 
 
 @dataclass
@@ -124,10 +119,10 @@ class PartWriter:
             self.parts[-1] = replace(self.parts[-1], checksum=checksum_of(self.parts[-1].path))
 
 
-def checksum_of(path: Path) -> Checksum:
-    """Returns the checksum of a file."""
-    data = path.read_bytes()
-    return len(data), zlib.crc32(data)
+def checksum_of(path: Path) -> str:
+    """Returns the SHA-256 of a file in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _by_range(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:

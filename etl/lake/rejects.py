@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from db.intervals import Intervals
+from etl.engine.checksums import check_files
 from etl.engine.delta_files import reader_of, stored_schema, write_batches
 from etl.engine.delta_log import DeltaLog
 from etl.engine.delta_tables import commit_files
@@ -87,6 +88,7 @@ def _batches(log: DeltaLog) -> Iterator[pa.RecordBatch]:
     if not log.exists():
         return
     system = file_system(log.root)
+    check_files(log.root, KEY, log.files())
     for file in log.files():
         with system.open_input_file(file.path) as source, reader_of(source) as parquet:
             for batch in parquet.iter_batches(columns=schema.names, use_threads=False):

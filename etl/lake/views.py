@@ -4,7 +4,8 @@ A definition is a single text for both engines, except for the words in DIALECTS
 yet (e.g. rejects) has no rows. docs/analysts.md describes the columns.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -108,6 +109,10 @@ FROM (
 VIEWS = {"outputs": OUTPUTS, "spends": SPENDS, "native_tokens": NATIVE_TOKENS}
 
 
+USED = {"outputs": {*OUTPUTS}, "spends": {*SPENDS}, "native_tokens": {*OUTPUTS, "outputs"}}
+"""The tables and views that each view reads."""
+
+
 def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
     """The name and query of each view."""
     number = dialect.number.format(digits=f"({DIGITS})")
@@ -156,17 +161,20 @@ def _rows(lake: Lake, name: str, engine: str) -> str:
     return f"SELECT {', '.join(f'CAST(NULL AS {kind(each.dataType)}) AS {each.name}' for each in fields)} WHERE false"
 
 
-def create_views(lake: Lake) -> None:
-    """Creates the tables and views in the lake's session, as `statements` does in another one.
+def create_views(lake: Lake, names: Collection[str] = (*TABLES, *VIEWS)) -> None:
+    """Creates tables and views in the lake's session, as `statements` does in another one: those with these names, and
+    what they are made from.
 
-    The tables are the files of the lake's current version, so the session needs no connector.
+    The tables are the files of the lake's current version, so the session needs no connector. Raises FileDamaged.
     """
     lake.spark.sql(DIALECTS["spark"].utc)
     if _exists(lake):
         for name in TABLES:
-            lake.read(name).createOrReplaceTempView(name)
-        for statement in _view_statements("spark"):
-            lake.spark.sql(statement)
+            if name in names or any(name in USED[view] for view in VIEWS if view in names):
+                lake.read(name).createOrReplaceTempView(name)
+        for view, statement in zip(VIEWS, _view_statements("spark"), strict=True):
+            if view in names or any(view in USED[each] for each in VIEWS if each in names):
+                lake.spark.sql(statement)
 
 
 def run_query(lake: Lake, what: str) -> DataFrame:
@@ -175,7 +183,7 @@ def run_query(lake: Lake, what: str) -> DataFrame:
 
     Raises ValueError for anything that is not such a query.
     """
-    create_views(lake)
+    create_views(lake, {*re.findall(r"\w+", what.lower())})
     if what in TABLES or what in VIEWS:
         return lake.spark.table(what)
     query = check_query(what, (*TABLES, *VIEWS))

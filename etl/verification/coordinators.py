@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
-from etl.lake.delta import KEY_RANGES, Lake, few_rows
+from etl.lake.delta import Lake, few_rows
+from etl.lake.genesis_tables import KEY_RANGES
 from ledger.eras import Coordinator, KeyRange
 
 

@@ -22,7 +22,8 @@ from db.schema import PENDING_TTL_S
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
-from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either
+from etl.lake.delta import Lake, either
+from etl.lake.genesis_tables import GENESIS, GENESIS_DDL
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.parts import LakePart
 from etl.report import Notify, quiet
@@ -118,6 +119,8 @@ class Ingest:
         plan = scan(files, first=first, last=last, limits=limits)
         held = plan.milestones()
         wanted = held if force else subtract(held, complete)
+        if force:
+            self.lake.set_aside(wanted)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)

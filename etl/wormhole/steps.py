@@ -70,6 +70,7 @@ def fill_tables(run: WormholeRun) -> WormholeRun:
 def refill_tables(run: WormholeRun) -> WormholeRun:
     """Replaces all rows of the store by those of the lake."""
     with run.publication.report.timed("tables"):
+        run.publication.lake.check()
         run.load.refill_tables()
     return run
 

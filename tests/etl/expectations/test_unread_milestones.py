@@ -24,8 +24,8 @@ def parts(tmp_path: Path) -> list[LakePart]:
 
 
 def unread(folder: Path, parts: list[LakePart], files: dict[str, tuple[int | None, int | None]]) -> Intervals:
-    held = [DataFile(name, (folder / name).stat().st_size, (), *span) for name, span in files.items()]
-    lake: Any = SimpleNamespace(path=lambda _: str(folder), log=lambda _: SimpleNamespace(files=lambda: held))
+    held = [DataFile(f"part-{name}-{checksum_of(folder / name)}.parquet", 9, (), *span) for name, span in files.items()]
+    lake: Any = SimpleNamespace(log=lambda _: SimpleNamespace(files=lambda: held))
     return unread_milestones(lake, parts, RUN)
 
 
@@ -37,6 +37,12 @@ def test_a_file_of_the_same_size_with_other_bytes_is_read(tmp_path: Path, parts:
     data = (tmp_path / "second").read_bytes()
     (tmp_path / "second").write_bytes(data[:-1] + b"?")
     assert unread(tmp_path, parts, {**SPANS}) == [(10, 15)]
+
+
+def test_a_file_of_an_earlier_version_is_read(parts: list[LakePart]) -> None:
+    held = [DataFile("part-1.parquet", 9, (), *SPANS["first"])]
+    lake: Any = SimpleNamespace(log=lambda _: SimpleNamespace(files=lambda: held))
+    assert unread_milestones(lake, parts[:1], [SPANS["first"]]) == [SPANS["first"]]
 
 
 def test_a_file_that_the_lake_does_not_have_is_read_elsewhere(tmp_path: Path, parts: list[LakePart]) -> None:

@@ -1,0 +1,35 @@
+"""Schemas of the lake's tables that a genesis fills: outputs and the keys of the coordinator."""
+
+import pyarrow as pa
+
+from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+
+GENESIS = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "ms_timestamp": pa.int64(),
+        "output_id": pa.binary(),
+        "message_id": pa.binary(),
+        "kind": pa.int8(),
+        "address": pa.binary(),
+        "amount": pa.int64(),
+        "data": pa.binary(),
+        "stardust": STARDUST_TYPE,
+    }
+)
+GENESIS_DDL = f"""
+milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
+amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
+"""
+"""The unspent outputs after that milestone. The treasury is one of them; its output_id is the id of its milestone."""
+
+KEY_RANGES = pa.schema(
+    {
+        "public_key": pa.binary(),
+        "first_milestone": pa.int32(),
+        "last_milestone": pa.int32(),
+        "threshold": pa.int32(),
+    }
+)
+KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
+"""The keys that sign milestones according to genesis (ledger/milestone_proof.py), and how many must sign."""
