@@ -8,7 +8,8 @@ from pathlib import Path
 
 from db.intervals import Intervals, intersect, intervals
 from etl.archive.validate import Fault, checksum_fault
-from etl.archive.writer import checksum_beside, sealed_span
+from etl.archive.writer import sealed_span
+from etl.sources.checksum_files import checksum_beside
 from etl.sources.plan import Plan
 
 

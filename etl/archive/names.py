@@ -1,8 +1,9 @@
 """Names of archive files, and the milestones or sequences that a name announces. Opens no files.
 
 | name | meaning | |---|---| | `{from}to{to}.log` | milestones from ≤ m < to, as in Chronicle | | `….log.fin` | the
-same; the file reached its maximum size | | `{from}.log.active`, `{from}.part` | a growing file | | `NAME.b2sum` |
-BLAKE2b-256 checksum of a closed file, in the format of `b2sum --check` |
+same; the file reached its maximum size | | `{from}.log.active`, `{from}.part` | a growing file | |
+
+A closed file has its checksum beside it (etl/sources/checksum_files.py).
 """
 
 import re
@@ -10,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etl.sources.files import COMPRESSIONS
-
-CHECKSUM = ".b2sum"
 
 LOG = ".log"
 
@@ -55,8 +54,3 @@ def closed_path(folder: Path, first: int, end: int, suffix: str = LOG) -> Path:
 def growing_path(folder: Path, first: int) -> Path:
     """The path of the growing file that starts at that milestone."""
     return folder / f"{first}.part"
-
-
-def checksum_path(path: Path) -> Path:
-    """The path of a file's checksum."""
-    return path.with_name(path.name + CHECKSUM)

@@ -15,7 +15,6 @@ Invariants:
 3. Overlapping files and milestones in descending order are not faults.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -24,9 +23,9 @@ from typing import TypeAlias
 
 from db.intervals import Intervals, add, gaps, in_words, intervals, of_indices
 from etl.archive import MAX_FILE_BYTES
-from etl.archive.names import checksum_path, promise_of, should_promise
-from etl.archive.writer import DIGEST_BYTES, checksum_beside
+from etl.archive.names import promise_of, should_promise
 from etl.sources import claimed, milestones_of, read_cone
+from etl.sources.checksum_files import find_change
 from etl.sources.files import fault_text, shown_name, unreadable
 from etl.sources.limits import DEFAULT, Limits, TooLarge
 from etl.sources.lines import lines
@@ -80,14 +79,8 @@ def fault_of(reject: Reject) -> Fault:
 
 def checksum_fault(path: Path) -> Fault | None:
     """The fault of a file that does not match the checksum next to it; None if it matches or has no checksum."""
-    checksum_file = checksum_path(path)
-    if not checksum_file.exists():
-        return None
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()
-    if found == (expected := checksum_beside(path)):
-        return None
-    return Fault(WRONG_CHECKSUM, str(path), 0, f"{expected} expected, as {checksum_file.name} has it, found {found}")
+    change = find_change(path)
+    return Fault(WRONG_CHECKSUM, str(path), 0, change) if change else None
 
 
 @dataclass(slots=True)

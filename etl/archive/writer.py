@@ -25,13 +25,12 @@ import orjson
 
 from db.intervals import Intervals, add, intervals, of_indices
 from etl.archive import MAX_FILE_BYTES
-from etl.archive.names import LOG, checksum_path, closed_path, growing_path, promise_of
+from etl.archive.names import LOG, closed_path, growing_path, promise_of
 from etl.sources import milestones_of
+from etl.sources.checksum_files import DIGEST_BYTES, checksum_path
 from etl.sources.limits import UNLIMITED
 from etl.sources.lines import lines
 from etl.sources.unpacking import open_stream
-
-DIGEST_BYTES = 32
 
 OnClosed: TypeAlias = Callable[[Path, int, int], None]
 """Called for each durable file with its path, its first milestone and the one after its last."""
@@ -182,11 +181,6 @@ def sealed_span(path: Path, form: Form = MILESTONES) -> tuple[int, int] | None:
     if promise is None or promise.end is None or promise.first >= promise.end:
         return None
     return (promise.first, promise.end - 1) if checksum_path(path).exists() else None
-
-
-def checksum_beside(path: Path) -> str:
-    """The checksum in the file next to `path`, in hex. Raises FileNotFoundError if there is none."""
-    return checksum_path(path).read_text("utf-8", "replace").partition(" ")[0]
 
 
 def write_durably(path: Path, data: bytes) -> None:

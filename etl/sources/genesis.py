@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from etl.sources.checksum_files import reject_changed
 from etl.sources.fields import read_milestone_index
 from etl.sources.limits import TooLarge
 from etl.sources.unpacking import open_stream
@@ -105,8 +106,9 @@ def open_genesis(path: Path, stardust_supply: int | None = None) -> Iterator[Gen
 
     `stardust_supply` is the token supply for a genesis.json with Stardust outputs, which does not contain it. Raises
     GenesisError for an invalid file, or if outputs and treasury do not add up to the token supply. Raises
-    FileNotFoundError for a missing file.
+    FileNotFoundError for a missing file, and ValueError for one that differs from the checksum beside it.
     """
+    reject_changed(path)
     with _unchecked(path, stardust_supply) as genesis:
         _check(path, genesis)
     with _unchecked(path, stardust_supply) as genesis:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from db.intervals import Intervals, contains, of_indices
 from etl.sources import milestones_of
+from etl.sources.checksum_files import find_change
 from etl.sources.file_eras import codec_of
 from etl.sources.files import fault_text, shown_name, unreadable
 from etl.sources.limits import DEFAULT, Limits, TooLarge
@@ -56,7 +57,9 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Scanned:
-    """The lines of a file as arrays of numbers. `path`: the name of the file in reports."""
+    """The lines of a file as arrays of numbers. `path`: the name of the file in reports. `change`: how it differs from
+    the checksum beside it.
+    """
 
     path: str
     milestones: array[int] = field(default_factory=lambda: array("i"))
@@ -67,6 +70,7 @@ class Scanned:
     broken: list[Reject] = field(default_factory=list)
     omitted: int = 0
     source: SourceFile | None = None
+    change: str = ""
 
     def reject(self, line: int, reason: str) -> None:
         """Records a rejected line."""
@@ -182,8 +186,11 @@ def _scan_file(path: Path, note: Note, limits: Limits) -> Scanned:
                 digest.update(line)
                 end = offset + len(line)
                 note(found, number, offset, line)
+        found.change = find_change(path)
     except (OSError, EOFError, ValueError) as error:
         found.reject(number + 1, str(error) if isinstance(error, TooLarge) else f"file: {fault_text(error)}")
+    if found.change:
+        found.broken.append(Reject(found.path, 0, "", f"file: checksum {found.change}"))
     if found.broken and not found.milestones and not found.pending and not path.is_dir():
         first = found.broken[0]
         found.reject_file(f"no valid line; line {first.line}: {first.reason}")

@@ -38,9 +38,10 @@ def find_places(
     files: Sequence[Path], limits: Limits = DEFAULT
 ) -> tuple[pa.Table, list[SourceFile], list[Reject], list[str]]:
     """(file, line, offset, length) of every line, the files as they were read, the rejects, and the names of all
-    files.
+    files. A file that differs from the checksum beside it is a reject as a whole, because nothing proves its cells.
     """
-    scanned = scan_files(files, _note, limits)
+    found = scan_files(files, _note, limits)
+    scanned = [Scanned(each.path, broken=each.broken) if each.change else each for each in found]
     # A load with only prices has no files.
     table = pa.concat_tables([lines_table(each) for each in (Scanned(""), *scanned)]).drop_columns("milestone_index")
     sources = [each.source for each in scanned if each.source is not None]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from db.schema.wormhole_tables import symbol_key
+from etl.sources.checksum_files import reject_changed
 from etl.wormhole.values import plain
 
 PRICES = pa.schema({"token_key": pa.string(), "day": pa.int32(), "price_usd": pa.string()})
@@ -25,6 +26,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 def read_prices(path: Path) -> pa.Table:
     """The PRICES in a file. Raises ValueError with file and line, and FileNotFoundError."""
+    reject_changed(path)
     found: dict[tuple[str, int], str] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)

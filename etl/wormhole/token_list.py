@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from db.schema.wormhole_tables import symbol_key
 from etl.lake.wormhole_tables import TOKEN_LIST
+from etl.sources.checksum_files import reject_changed
 from etl.sources.limits import DEFAULT, TooLarge
 from etl.sources.unpacking import open_stream
 
@@ -27,6 +28,7 @@ _NUMBER = re.compile("[0-9]{1,5}", re.ASCII)
 
 def read_token_list(path: Path) -> pa.Table:
     """The TOKEN_LIST in a file. Raises ValueError with file and line, and FileNotFoundError."""
+    reject_changed(path)
     with open_stream(str(path)) as file:
         reader = csv.DictReader(_lines(file))
         try:

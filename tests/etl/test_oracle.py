@@ -179,12 +179,15 @@ def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores:
     before = loading.rows()
     # These were closed by the archive writer, according to their checksums: the store records their milestones.
     again = loading.load(closed_files(tmp_path / "closed"), first=3, last=6)
-    assert (again.exit_code, again.milestones, again.messages, again.skipped) == (0, 0, 0, 3)
-    check(loading.rows(), with_logged(before, 3, 4))
+    assert (again.exit_code, again.milestones, again.messages, again.skipped) == (3, 0, 0, 3)
+    (reject,) = loading.rows()["rejects"]
+    assert (Path(reject["file"]).name, reject["line"]) == ("5to6.log", 0)
+    assert reject["reason"].startswith("file: checksum ")
+    check(loading.rows() | {"rejects": []}, with_logged(before, 3, 4))
     forced = loading.load(SAMPLE / ARCHIVE[0], first=4, last=7, force=True)
     assert (forced.complete, forced.skipped) == (3, 0)
     expected = with_logged(reference((100_000, 100_000), range(3, 7), node=False), 3, 4)
-    check(uncut(loading.rows()), uncut(expected))
+    check(uncut(loading.rows() | {"rejects": []}), uncut(expected))
 
 
 def test_a_rebuild_is_the_load(archive_a: dict[tuple[int, int], Loading], stores: Stores) -> None:
