@@ -121,9 +121,10 @@ async def address_activity(network: NetworkMount, start: StartIndex, end: EndInd
         async for row in rows:
             if row["active_addresses"] == 0:
                 continue
-            async for change in ledger.list_changes(network.store, row["milestone_index"]):
-                (sent if change.is_spent else received).add(change.address)
-                changes += 1
+            async for some in ledger.list_changes(network.store, row["milestone_index"]):
+                sent.update([change.address for change in some if change.is_spent])
+                received.update([change.address for change in some if not change.is_spent])
+                changes += len(some)
             if changes > CHANGES_MAX:
                 raise NotKept(f"addresses are counted over at most {CHANGES_MAX} changes: request fewer milestones")
     return {

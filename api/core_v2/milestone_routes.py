@@ -56,12 +56,7 @@ async def utxo_changes_by_id(network: NetworkMount, milestone_id: MilestoneId) -
 
 async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
     """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
-    changes = await ledger_state.utxo_changes(network, index)
-    return {
-        "index": index,
-        "createdOutputs": [f"0x{each}" for each in changes["createdOutputs"]],
-        "consumedOutputs": [f"0x{each}" for each in changes["consumedOutputs"]],
-    }
+    return await ledger_state.written_changes(network, index, "0x")
 
 
 async def treasury(network: NetworkMount) -> Json:

@@ -5,9 +5,11 @@ receipts.
 from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.params import MilestoneIndex
 from api.fields.span_params import Given, edges_of
+from api.http.rendered import RenderedList
 from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
+from db.listing.turns import give_way
 from db.queries import ledger, milestones
 from db.queries.spans import find_span
 from db.store import NotFound
@@ -48,13 +50,20 @@ async def listed_index(network: NetworkMount, requested: int | None) -> int | No
 
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
     """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
+    return await written_changes(network, index, "")
+
+
+async def written_changes(network: NetworkMount, index: int, prefix: str) -> Json:
+    """Returns the changes of a milestone, with output ids that begin with `prefix`. The lists are rendered."""
     if index not in await ledger.get_applied(network.store, network.name):
         raise NotFound(f"the changes of milestone {index}")
-    created: list[str] = []
-    consumed: list[str] = []
-    async for change in ledger.list_changes(network.store, index):
-        (consumed if change.is_spent else created).append(change.output_id)
-    return {"index": index, "createdOutputs": created, "consumedOutputs": consumed}
+    created, consumed = RenderedList(), RenderedList()
+    async for some in ledger.list_changes(network.store, index):
+        created.extend([prefix + change.output_id for change in some if not change.is_spent])
+        consumed.extend([prefix + change.output_id for change in some if change.is_spent])
+    found = {"index": index, "createdOutputs": created.json()}
+    await give_way()
+    return found | {"consumedOutputs": consumed.json()}
 
 
 async def treasury(network: NetworkMount) -> Json:

@@ -25,6 +25,7 @@ from api.http.errors import BadParameter, error_body
 from api.http.params import Param, Params
 from api.http.responses import ERRORS
 from api.http.streaming import Export, choose_export, format_param, send_export
+from db.listing.turns import give_way, must_give_way
 
 OCTETS = "application/octet-stream"
 
@@ -290,7 +291,10 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
             name, expected = body_argument
             values[name] = await expected.read(scope, receive, is_strict=is_strict, elsewhere=elsewhere)
         form = by_type[choose_form(accepted(scope), media_types)] if len(media_types) > 1 else first
-        body = form.render(await form.handler(context(scope["path_params"]), **values))
+        value = await form.handler(context(scope["path_params"]), **values)
+        if must_give_way():
+            await give_way()
+        body = form.render(value)
         status = 200
         headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
         if identity is not None:

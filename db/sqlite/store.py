@@ -21,7 +21,7 @@ import apsw
 
 from db import schema
 from db.listing.deadline import remaining_s
-from db.listing.turns import AT_ONCE, give_way
+from db.listing.turns import AT_ONCE, give_way, must_give_way
 from db.model import Table
 from db.schema.dialects import EXPIRES_AT
 from db.schema.protocols import IOTA, TABLES_OF
@@ -74,7 +74,8 @@ class SqliteStore:
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row with this whole primary key, or None. Expired rows do not exist."""
         if self._readers.inline:
-            await give_way()
+            if must_give_way():
+                await give_way()
             return self._get(self._readers.connection_of_turn, table, key)
         return await self._in_thread(lambda: self._get(self._readers.connection, table, key))
 
@@ -83,7 +84,8 @@ class SqliteStore:
         if self._readers.inline:
             rows: list[Row | None] = []
             for start in range(0, len(keys), AT_ONCE):
-                await give_way()
+                if must_give_way():
+                    await give_way()
                 rows += [self._get(self._readers.connection_of_turn, table, key) for key in keys[start:][:AT_ONCE]]
             return rows
         return await self._in_thread(lambda: [self._get(self._readers.connection, table, key) for key in keys])
@@ -106,7 +108,8 @@ class SqliteStore:
             parameters.append(int(self._clock()))
         parameters.append(limit)
         if self._readers.inline:
-            await give_way()
+            if must_give_way():
+                await give_way()
             return self._slice(self._readers.connection_of_turn, plan, sql, parameters)
         return await self._in_thread(lambda: self._slice(self._readers.connection, plan, sql, parameters))
 
@@ -126,7 +129,8 @@ class SqliteStore:
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         scan = plan.scan(partition, lower, upper, where, reverse=reverse, limit=limit, now_s=int(self._clock()))
         if self._readers.inline:
-            await give_way()
+            if must_give_way():
+                await give_way()
             return self._scan(self._readers.connection_of_turn, scan)
         return await self._in_thread(lambda: self._scan(self._readers.connection, scan))
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from api.http.errors import NotKept
+from api.http.rendered import rendered
 from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
@@ -71,7 +72,7 @@ async def addressestransferredtocumulative(network: NetworkMount, given: Given) 
     daily = None
     if given[DAILY.name]:
         check_dates(ever, sum(last - span <= day for day in days))
-        daily = await running_totals(days, last - span)
+        daily = {day: dict(held) async for day, held in running_totals(in_turns(days.items()), last - span)}
     whole = {"AllTime": ever if given[ALL_TIME.name] or not given[DAILY.name] else None}
     return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | await sums_json(given, whole, daily)
 
@@ -112,7 +113,7 @@ async def sums_json(given: Given, whole: Mapping[str, Received | None], daily: M
         dates = None
         if is_requested and daily is not None:
             names = names_of(every)
-            dates = {format_day(day): await shape(held, names) for day, held in daily.items()}
+            dates = {format_day(day): rendered(await shape(held, names)) for day, held in daily.items()}
         found[f"Daily{name}"] = dates
     return found
 

@@ -6,8 +6,11 @@ is a 400. Days are whole UTC days.
 
 from collections import defaultdict
 
+from orjson import Fragment
+
 from api.http.errors import grpc_error_body
 from api.http.operations import Family
+from api.http.rendered import rendered
 from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
 from api.wormhole.events.address_routes import RECEIVERS
@@ -57,9 +60,9 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
                 whole[key] += row["message_count"]
     check_numbers(len(whole), len(days))
     names = sorted(whole)
-    padded: dict[str, dict[str, int]] = {}
+    padded: dict[str, Fragment] = {}
     for day, counts in days.items():
-        padded[format_day(day)] = {name: counts.get(name, 0) async for name in in_turns(names)}
+        padded[format_day(day)] = rendered({name: counts.get(name, 0) async for name in in_turns(names)})
     return {
         "LastDayCount": [*padded.values()][-1] if given[LAST_24_HOURS.name] else None,
         "TotalCount": dict(sorted(whole.items())),

@@ -6,12 +6,13 @@ cents after summing.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import product
 from typing import TypeAlias, TypeVar
 
 from api.http.errors import NotKept
+from api.http.rendered import rendered
 from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
@@ -28,7 +29,7 @@ from api.wormhole.events.params import (
 )
 from api.wormhole.events.responses import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.wormhole.events.row_routes import scope_of
-from db.listing.turns import give_way, in_turns
+from db.listing.turns import in_turns
 from db.queries.wormhole.daily import LAUNCH_DAY, TooManyRows, count_by_chain, each_day, sum_notional
 from db.queries.wormhole.periods import ROWS_MAX, limited
 from db.queries.wormhole.vaas import find_tokens
@@ -82,9 +83,10 @@ async def notionaltransferredto(network: NetworkMount, given: Given) -> Json:
 
 async def notionaltransferredfrom(network: NetworkMount, given: Given) -> Json:
     """Returns the USD that left each chain by day, since the launch of the bridge."""
-    sums = await daily_sums(network, given, LAUNCH_DAY, last_day(given), (LEAVING,))
-    whole = await total(sums.values())
-    return {"Daily": await dates_json(sums), "Total": cents(whole.get(("*",), Decimal(0)))}
+    days, symbols = await daily_sums(network, given, LAUNCH_DAY, last_day(given), (LEAVING,))
+    whole = await with_all(await total(days.values()), symbols)
+    daily = await dates_json(expanded(days, symbols), whole, len(days))
+    return {"Daily": daily, "Total": cents(whole.get(("*",), Decimal(0)))}
 
 
 async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -> Json:
@@ -92,16 +94,16 @@ async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -
     day.
     """
     last, span = last_day(given), given[NUM_DAYS.name]
-    sums = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
-    ever = await total(sums.values())
+    days, symbols = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
+    ever = await with_all(await total(days.values()), symbols)
     daily = None
     if given[DAILY.name]:
-        check_numbers(len(ever), sum(last - span <= day for day in sums))
-        daily = await running_totals(sums, last - span)
+        dates = sum(last - span <= day for day in days)
+        daily = await dates_json(running_totals(expanded(days, symbols), last - span), ever, dates)
     return {
         "AllTime": await nested(ever) if given[ALL_TIME.name] or not given[DAILY.name] else None,
         "AllTimeDurationDays": max(last - LAUNCH_DAY, 0),
-        "Daily": None if daily is None else await dates_json(daily),
+        "Daily": daily,
     }
 
 
@@ -110,35 +112,38 @@ async def moved(network: NetworkMount, given: Given, group_by: tuple[int, ...]) 
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
-    sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, group_by)
+    first = first_day(last, span) if for_period or daily else last
+    days, symbols = await daily_sums(network, given, first, last, group_by)
+    newest = await with_all(days.get(last, {}), symbols)
+    whole = await with_all(await total(days.values()), symbols)
     return {
-        "Last24Hours": await nested(sums.get(last, {})) if last_alone else None,
-        "WithinPeriod": await nested(await total(sums.values())) if for_period else None,
+        "Last24Hours": await nested(newest) if last_alone else None,
+        "WithinPeriod": await nested(whole) if for_period else None,
         "PeriodDurationDays": span,
-        "Daily": await dates_json(sums) if daily else None,
+        "Daily": await dates_json(expanded(days, symbols), whole, len(days)) if daily else None,
     }
 
 
 async def daily_sums(
     network: NetworkMount, given: Given, first: int, last: int, group_by: tuple[int, ...]
-) -> dict[int, Sums]:
-    """Returns the USD of each day, by those of sending chain, destination and symbol that `group_by` names."""
+) -> tuple[dict[int, Sums], Mapping[str, str]]:
+    """Returns the USD of each day, by those of sending chain, destination and token_key that `group_by` names, and the
+    symbols of the tokens.
+    """
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
     by_day: dict[int, Sums] = defaultdict(lambda: defaultdict(Decimal))
+    places: dict[tuple[str, ...], tuple[str, ...]] = {}
     async for day, rows in limited_days(network, "transfers", max(first, 0), last, chain=chain, emitter=address):
         here = by_day[day]
         for way, usd in sum_notional(rows, allowed_tokens(network.wormhole, day)).items():
-            here[tuple(str(way[each]) for each in group_by)] += usd
-    token_keys: set[str] = set()
-    if SYMBOL in group_by:
-        for sums in by_day.values():
-            await give_way()
-            token_keys.update(place[-1] for place in sums)
-    keys = sorted(token_keys)
+            place = tuple([str(way[each]) for each in group_by])
+            # All days share the objects of their keys.
+            here[places.setdefault(place, place)] += usd
+    keys = sorted({place[-1] for place in places}) if SYMBOL in group_by else []
     tokens = await find_tokens(network.store, keys)
     symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
-    return {day: await with_all(by_day.pop(day), symbols) for day in [*by_day]}
+    return by_day, symbols
 
 
 async def limited_days(
@@ -167,6 +172,12 @@ async def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
     return found
 
 
+async def expanded(days: Mapping[int, Sums], symbols: Mapping[str, str]) -> AsyncIterator[tuple[int, Sums]]:
+    """Yields the sums of each day by symbol, and the sum of all. Those of all days at once could take a gigabyte."""
+    for day, sums in days.items():
+        yield day, await with_all(sums, symbols)
+
+
 async def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
     """Returns the sum over several days, by key."""
     found: dict[Key, Decimal] = defaultdict(Decimal)
@@ -176,15 +187,16 @@ async def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
     return found
 
 
-async def running_totals(days: Mapping[int, Mapping[Key, Decimal]], first: int) -> dict[int, dict[Key, Decimal]]:
-    """Returns the sums up to the end of each day from `first` on."""
-    found: dict[int, dict[Key, Decimal]] = {}
-    running: dict[Key, Decimal] = {}
-    for day, sums in days.items():
-        running = await total((running, sums))
+async def running_totals(
+    days: AsyncIterator[tuple[int, Mapping[Key, Decimal]]], first: int
+) -> AsyncIterator[tuple[int, dict[Key, Decimal]]]:
+    """Yields the sums up to the end of each day from `first` on. It changes the same mapping from day to day."""
+    running: dict[Key, Decimal] = defaultdict(Decimal)
+    async for day, sums in days:
+        async for key, amount in in_turns(sums.items()):
+            running[key] += amount
         if first <= day:
-            found[day] = running
-    return found
+            yield day, running
 
 
 def check_numbers(keys: int, dates: int) -> None:
@@ -193,15 +205,15 @@ def check_numbers(keys: int, dates: int) -> None:
         raise NotKept(f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: {FEWER}")
 
 
-async def dates_json(days: Mapping[int, Mapping[tuple[str, ...], Decimal]]) -> Json:
-    """Returns sums by date, all with the same keys. Raises NotKept if there are too many."""
-    places: set[tuple[str, ...]] = set()
-    for sums in days.values():
-        await give_way()
-        places.update(sums)
-    check_numbers(len(places), len(days))
-    shape = await nested(dict.fromkeys(places, Decimal(0)))
-    return {format_day(day): await nested(sums, shape) for day, sums in days.items()}
+async def dates_json(
+    days: AsyncIterator[tuple[int, Mapping[tuple[str, ...], Decimal]]], whole: Collection[tuple[str, ...]], dates: int
+) -> Json:
+    """Returns sums by date, each date rendered. All have the keys in `whole`. Raises NotKept if there are too many for
+    that many dates.
+    """
+    check_numbers(len(whole), dates)
+    shape = await nested(dict.fromkeys(whole, Decimal(0)))
+    return {format_day(day): rendered(await nested(sums, shape)) async for day, sums in days}
 
 
 async def nested(sums: Mapping[tuple[str, ...], Decimal], shape: Json | None = None) -> Json:

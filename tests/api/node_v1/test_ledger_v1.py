@@ -48,7 +48,12 @@ async def test_an_address_that_was_never_paid_owns_nothing(client: httpx.AsyncCl
     assert found == {"addressType": 0, "address": UNPAID, "balance": 0, "dustAllowed": False, "ledgerIndex": 50}
 
 
-async def test_utxo_changes_of_every_milestone_in_order(client: httpx.AsyncClient, oracle: Oracle) -> None:
+@pytest.mark.parametrize(("at_once", "together"), [(1_000, 256), (3, 2)], ids=["one-part", "many-parts"])
+async def test_utxo_changes_of_every_milestone_in_order(
+    client: httpx.AsyncClient, oracle: Oracle, monkeypatch: pytest.MonkeyPatch, at_once: int, together: int
+) -> None:
+    monkeypatch.setattr(ledger, "CHANGES_AT_ONCE", at_once)
+    monkeypatch.setattr(ledger, "MESSAGES_TOGETHER", together)
     for line in oracle.milestones:
         index = line["milestone"]["index"]
         found = await data(client, f"/api/v1/milestones/{index}/utxo-changes", responses.UtxoChangesResponse)
