@@ -11,7 +11,6 @@ filter, summary, compression offsets) after `nodetool flush` and `nodetool compa
 
 import argparse
 import json
-import os
 import sqlite3
 import subprocess
 import tempfile
@@ -24,9 +23,7 @@ from db.admin.migrate import migrate
 from db.admin.sizing import SIZES
 from db.connect import StoreSettings
 from etl import runs
-from etl.engine.java import java
 from etl.engine.settings import EtlSettings
-from etl.writers.cassandra_java import JAVA_OPTIONS, cassandra_jars
 from tests.cassandra_server import CassandraServer, running
 
 SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"
@@ -58,18 +55,8 @@ def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
 
 
 def nodetool(server: CassandraServer, *arguments: str) -> None:
-    """Runs a command of nodetool, which is part of the server's jars."""
-    classpath = os.pathsep.join(str(jar) for jar in cassandra_jars())
-    folder = server.folder.absolute()
-    # nodetool keeps a history in the user's home directory.
-    command = [
-        java(),
-        *JAVA_OPTIONS,
-        f"-Duser.home={folder}",
-        f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
-    ]
-    command += ["-classpath", classpath, "org.apache.cassandra.tools.NodeTool", "-p", str(server.ports.jmx), *arguments]
-    subprocess.run(command, check=True, cwd=server.folder, stdout=subprocess.DEVNULL)
+    """Runs a command of nodetool."""
+    subprocess.run([*server.nodetool(), *arguments], check=True, cwd=server.folder, stdout=subprocess.DEVNULL)
 
 
 def measure_cassandra(server: CassandraServer) -> dict[str, int]:

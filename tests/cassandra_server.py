@@ -109,6 +109,22 @@ class CassandraServer:
         """The server's own process."""
         return int((self.folder / "pid").read_text())
 
+    def nodetool(self) -> list[str]:
+        """The command of nodetool for this server, without its arguments. nodetool is part of the server's jars."""
+        folder = self.folder.absolute()
+        return [
+            java(),
+            *JAVA_OPTIONS,
+            # nodetool keeps a history in the user's home directory.
+            f"-Duser.home={folder}",
+            f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
+            "-classpath",
+            os.pathsep.join(str(jar) for jar in cassandra_jars()),
+            "org.apache.cassandra.tools.NodeTool",
+            "-p",
+            str(self.ports.jmx),
+        ]
+
     def start(self) -> None:
         """Returns when the server answers; RuntimeError with the end of its log when it does not."""
         self.folder.mkdir(parents=True, exist_ok=True)

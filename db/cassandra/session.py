@@ -9,6 +9,7 @@ Invariants:
 """
 
 import asyncio
+import os
 import re
 import ssl
 import struct
@@ -27,11 +28,12 @@ from cassandra import (
     OperationTimedOut,
     RequestExecutionException,
     Unauthorized,
+    UnresolvableContactPoints,
     type_codes,
 )
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
-from cassandra.connection import ConnectionException
+from cassandra.connection import ConnectionException, ProtocolError
 from cassandra.cqltypes import LongType, SimpleDateType
 from cassandra.policies import (
     ConstantReconnectionPolicy,
@@ -41,6 +43,7 @@ from cassandra.protocol import ProtocolHandler, ResultMessage
 from cassandra.query import BoundStatement, PreparedStatement, SimpleStatement, dict_factory
 
 from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.driver_log import shorten, silent
 from db.cassandra.policies import LateLast, OnceMore
 from db.listing.deadline import is_over, remaining_s
 from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
@@ -149,25 +152,30 @@ class CassandraSession:
             if delay_s
             else None,
         )
-        self._cluster = Cluster(
-            address.hosts,
-            port=address.port,
-            auth_provider=PlainTextAuthProvider(address.user, settings.password) if address.user else None,
-            ssl_context=_tls(settings) if settings.tls_ca else None,
-            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
-            reconnection_policy=ConstantReconnectionPolicy(RECONNECT_S, max_attempts=None),
-            protocol_version=PROTOCOL,
-            connect_timeout=CONNECT_S,
-            control_connection_timeout=CONNECT_S,
-            idle_heartbeat_interval=HEARTBEAT_S,
-            idle_heartbeat_timeout=HEARTBEAT_S,
-            monitor_reporting_enabled=False,
-        )
-        try:
-            self._session = self._cluster.connect()
-        except Exception as error:
-            self._cluster.shutdown()
-            raise self.translated(error) from error
+        shorten()
+        with silent():
+            try:
+                self._cluster = Cluster(
+                    address.hosts,
+                    port=address.port,
+                    auth_provider=PlainTextAuthProvider(address.user, settings.password) if address.user else None,
+                    ssl_context=_tls(settings) if settings.tls_ca else None,
+                    execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+                    reconnection_policy=ConstantReconnectionPolicy(RECONNECT_S, max_attempts=None),
+                    protocol_version=PROTOCOL,
+                    connect_timeout=CONNECT_S,
+                    control_connection_timeout=CONNECT_S,
+                    idle_heartbeat_interval=HEARTBEAT_S,
+                    idle_heartbeat_timeout=HEARTBEAT_S,
+                    monitor_reporting_enabled=False,
+                )
+            except UnresolvableContactPoints as error:
+                raise StoreUnavailable(f"{address}: no address of {', '.join(address.hosts)} is known") from error
+            try:
+                self._session = self._cluster.connect()
+            except Exception as error:
+                self._cluster.shutdown()
+                raise self.translated(error) from error
         self._session.client_protocol_handler = _Handler
         # A query has a limit. If the server split the result into pages, it could end incomplete.
         self._session.default_fetch_size = None
@@ -270,10 +278,8 @@ class CassandraSession:
                 return StoreError(
                     f"{self.address}: tls_ca and tls_hostnames reject the node's certificate: {distrusted[0]}"
                 )
-            kinds = sorted({type(cause).__name__ for cause in causes})
-            return StoreUnavailable(
-                f"{self.address}: no node responds ({', '.join(kinds) or 'none is known to be up'})"
-            )
+            kinds = ", ".join(sorted({_cause_text(cause) for cause in causes}))
+            return StoreUnavailable(f"{self.address}: no node responds ({kinds or 'none is known to be up'})")
         if isinstance(error, Unauthorized):
             return StoreError(f"{self.address}: user {self.address.user} is not authorized: {error}")
         if isinstance(error, InvalidRequest):
@@ -305,6 +311,14 @@ class CassandraSession:
         if consistency is not None:
             bound.consistency_level = ConsistencyLevel.name_to_value[consistency]
         return bound
+
+
+def _cause_text(cause: BaseException) -> str:
+    """Why a node does not respond: the system's text, or the name of the driver's error."""
+    if isinstance(cause, OSError) and cause.errno:
+        text = os.strerror(cause.errno)
+        return text[:1].lower() + text[1:]
+    return f"{type(cause).__name__}: {cause}" if isinstance(cause, ProtocolError) else type(cause).__name__
 
 
 def _tls(settings: ClusterSettings) -> ssl.SSLContext:
