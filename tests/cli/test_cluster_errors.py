@@ -50,7 +50,7 @@ def web_server() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_refused_connection(command: list[str], tmp_path: Path) -> None:
+def test_a_port_that_nothing_listens_on(command: list[str], tmp_path: Path) -> None:
     store = "cassandra://127.0.0.1:9/permatest"
     assert failed(store, command, tmp_path) == f"{store}: no node responds (connection refused)"
 
