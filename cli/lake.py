@@ -15,6 +15,8 @@ lake = typer.Typer(help="Maintains and queries the lake.\n\nExample: permanode l
 def compact_lake(context: typer.Context, as_json: Json = False) -> None:
     """Merges the small files of the lake and deletes files that are no longer used.
 
+    Files of earlier versions get a checksum.
+
     Example: permanode lake compact
     """
     from etl import runs

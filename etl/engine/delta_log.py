@@ -313,9 +313,14 @@ def _as_os_errors(root: str) -> Iterator[None]:
         yield
     except (DeltaError, ValueError) as error:
         raise _os_error(root, error) from error
+    except BaseException as error:
+        # delta-rs panics over some damaged checkpoints. That is no Exception, and its type has no name to import.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise _os_error(root, error) from error
 
 
-def _os_error(root: str, error: Exception) -> OSError:
+def _os_error(root: str, error: BaseException) -> OSError:
     """The first line of an error: delta-rs adds addresses of its code."""
     return OSError(f"{root}: {(str(error).splitlines() or [type(error).__name__])[0]}")
 

@@ -75,6 +75,17 @@ def test_a_lake_without_damage_is_read_completely(lake: Path) -> None:
 
 
 @pytest.mark.loads
+def test_a_lake_behind_a_url_is_checked(copy: Path) -> None:
+    sums = LakeSums()
+    assert [*check_lake(copy.as_uri(), lambda *_: None, sums)] == []
+    assert sums.files == len([path for log in logs_of(copy) for path in live_files(Path(log.root))])
+    path = live_files(copy / "milestones")[0]
+    path.write_bytes(path.read_bytes()[:-1])
+    (damage,) = [*check_lake(copy.as_uri(), lambda *_: None)]
+    assert damage.place == str(path.relative_to(copy))
+
+
+@pytest.mark.loads
 def test_a_damaged_message_is_named_by_its_id(copy: Path) -> None:
     (path, *_) = live_files(copy / "messages")
     changed = dict[str, Any]()
@@ -168,6 +179,20 @@ def test_every_flipped_bit_in_a_log_is_detected_or_changes_nothing_that_is_read(
                 assert states(copy) == before, which
     sys.stdout.write(f"{flips - harmless} of {flips} flips detected, {harmless} without an effect; seed {SEED}\n")
     assert harmless < flips / 10
+
+
+def test_a_panic_of_delta_rs_is_an_error_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As over a checkpoint with a division by zero. Its type is no Exception, so nothing else would report it."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def opened(_: str) -> None:
+        raise panic("attempt to divide by zero\nstack backtrace")
+
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / f"_delta_log/{0:020}.json").write_text("{}")
+    monkeypatch.setattr("etl.engine.delta_log.DeltaTable", opened)
+    with pytest.raises(OSError, match=f"^{tmp_path}: attempt to divide by zero$"):
+        DeltaLog(str(tmp_path), TABLES["rejects"]).files()
 
 
 def states(root: Path) -> list[Any]:
