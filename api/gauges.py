@@ -8,7 +8,7 @@ Invariants:
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from api.http.metrics import GaugeKind, Sample
@@ -22,8 +22,8 @@ from db.queries.loads import Loads, find_loads
 from db.queries.reconciliation import find_reconciliation
 from db.queries.wormhole.holdings import find_noted_holdings
 from db.schema.protocols import IOTA
-from db.store import Store, StoreError
-from db.sync import held, missing, proved
+from db.store import Row, Store, StoreError
+from db.sync import held_in, list_proofs, list_ranges, missing, proved_in
 
 KEPT_S = 10.0
 """How long values are kept, so that a client cannot make a server read them all the time. Shorter than the usual time
@@ -129,13 +129,25 @@ async def read_network(mount: NetworkMount) -> tuple[Values, dict[tuple[GaugeKin
     values: Values = {STORE_SIZE: space.used, STORE_FREE: space.free, **load_values(loads)}
     if mount.protocol != IOTA:
         return values | await vaa_values(mount.store), {}
-    found, genesis = await held(mount.store, mount.name), await find_genesis(mount.store, mount.name)
-    absent, levels = missing(found, genesis), await proved(mount.store, mount.name)
+    ranges = [row async for row in list_ranges(mount.store, mount.name)]
+    proofs = [row async for row in list_proofs(mount.store, mount.name)]
+    genesis = await find_genesis(mount.store, mount.name)
+    # In a thread, because a store with very many gaps takes long.
+    counted, by_label = await asyncio.to_thread(count_milestones, ranges, proofs, genesis)
+    values |= counted | await milestone_values(mount.store, mount.name)
+    return values | ({} if loads.ended is None else {LOAD_MILESTONES: loads.ended.milestones}), by_label
+
+
+def count_milestones(
+    ranges: Sequence[Row], proofs: Sequence[Row], genesis: int | None
+) -> tuple[Values, dict[tuple[GaugeKind, str], float]]:
+    """The numbers of an IOTA network's milestones, from all rows of `ranges` and `proofs`."""
+    found, levels = held_in(ranges), proved_in(proofs)
+    absent = missing(found, genesis)
     states = {"complete": found.complete, "incomplete": found.incomplete, "missing": absent}
     by_label = {(MILESTONES, state): float(size(each)) for state, each in states.items()}
     by_label |= {(PROVED, level): float(size(each)) for level, each in levels.items()}
-    values |= {MESSAGES: found.messages, GAPS: len(absent), **await milestone_values(mount.store, mount.name)}
-    return values | ({} if loads.ended is None else {LOAD_MILESTONES: loads.ended.milestones}), by_label
+    return {MESSAGES: found.messages, GAPS: len(absent)}, by_label
 
 
 async def milestone_values(store: Store, network: str) -> Values:

@@ -21,6 +21,7 @@ from db.intervals import (
     parse_intervals,
     subtract,
 )
+from db.model import Table
 from db.store import Bound, Row, Store
 from ledger.levels import LEVELS, weakest
 
@@ -130,9 +131,20 @@ def _pairs(levels: Iterable[Sequence[int]]) -> Intervals:
 
 async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
     """Yields rows of `ranges`, lowest range first, reading only as many as needed."""
+    async for row in _by_range(store, schema.ranges, network):
+        yield row
+
+
+async def list_proofs(store: Store, network: str) -> AsyncIterator[Row]:
+    """Yields rows of `proofs`, lowest range first."""
+    async for row in _by_range(store, schema.proofs, network):
+        yield row
+
+
+async def _by_range(store: Store, table: Table, network: str) -> AsyncIterator[Row]:
     after: Bound | None = None
     while True:
-        rows = await store.slice(schema.ranges, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
+        rows = await store.slice(table, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
         for row in rows:
             yield row
         if len(rows) < RANGES_AT_ONCE:
@@ -141,15 +153,19 @@ async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
 
 
 async def held(store: Store, network: str) -> Held:
-    """Reads all ranges in one pass. A range written before the column `logged` existed has none until it is written
-    again.
+    """Reads all ranges in one pass."""
+    return held_in([row async for row in list_ranges(store, network)])
+
+
+def held_in(range_rows: Sequence[Row]) -> Held:
+    """The milestones in all rows of `ranges`. A range written before the column `logged` existed has none until it is
+    written again.
     """
-    rows = [row async for row in list_ranges(store, network)]
 
     def joined(column: str) -> Intervals:
-        return intervals(pair for row in rows for pair in parse_intervals(row[column] or "[]"))
+        return intervals(pair for row in range_rows for pair in parse_intervals(row[column] or "[]"))
 
-    messages = sum(row["message_count"] or 0 for row in rows)
+    messages = sum(row["message_count"] or 0 for row in range_rows)
     return Held(joined("complete"), joined("incomplete"), joined("logged"), messages)
 
 
@@ -160,16 +176,16 @@ async def complete(store: Store, network: str) -> Intervals:
 
 async def proved(store: Store, network: str) -> dict[str, Intervals]:
     """Complete milestones by the strongest level they reached (ledger/levels.py)."""
+    return proved_in([row async for row in list_proofs(store, network)])
+
+
+def proved_in(proof_rows: Sequence[Row]) -> dict[str, Intervals]:
+    """Like `proved`, from all rows of `proofs`."""
     parts: dict[str, Intervals] = {level: [] for level in LEVELS}
-    after: Bound | None = None
-    while True:
-        rows = await store.slice(schema.proofs, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
-        for row in rows:
-            for level, pairs in json.loads(row["levels"]).items():
-                parts[level] += [(first, last) for first, last in pairs]
-        if len(rows) < RANGES_AT_ONCE:
-            return {level: intervals(found) for level, found in parts.items()}
-        after = Bound((rows[-1]["ms_range_id"],), inclusive=False)
+    for row in proof_rows:
+        for level, pairs in json.loads(row["levels"]).items():
+            parts[level] += [(first, last) for first, last in pairs]
+    return {level: intervals(found) for level, found in parts.items()}
 
 
 async def find_ledger_index(store: Store, network: str) -> int | None:
