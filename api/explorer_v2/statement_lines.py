@@ -6,10 +6,10 @@ The last line is written only after the movements have led to the balance in it.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from itertools import islice
+from itertools import islice, repeat
 from typing import Literal, TypeAlias
 from zlib import crc32
 
@@ -92,6 +92,10 @@ class Values:
         self._history, self._decimals = history, decimals
         self._day, self._price = -1, Decimal()
 
+    def of_all(self, rows: Sequence[Row]) -> Iterable[str | None]:
+        """The values of movements."""
+        return map(self.of, rows) if self._history else repeat(None, len(rows))
+
     def of(self, row: Row) -> str | None:
         """The value of a movement; None for genesis, and before the first price."""
         day = (row["ms_timestamp"] or 0) // DAY_MS
@@ -172,17 +176,19 @@ def _movement_lines(
     bound, last = cursors.bound, cursors.account.last
     seed, end = int(bound, 16), f"{bound}.{page_size}"
 
-    def place(row: Row) -> str:
-        position = f"{row['milestone_index']}-{row['number']}"
-        return f"{position}-{last}-{crc32(position.encode(), seed):08x}{end}"
+    def columns(rows: Sequence[Row]) -> Iterable[tuple[Row, int | None, str | None, list[str], str]]:
+        """The rows with their times in seconds, values, counterparties and cursors."""
+        times = [None if row["ms_timestamp"] is None else row["ms_timestamp"] // 1000 for row in rows]
+        places = [f"{row['milestone_index']}-{row['number']}" for row in rows]
+        texts = [f"{place}-{last}-{crc32(place.encode(), seed):08x}{end}" for place in places]
+        return zip(rows, times, values.of_all(rows), counterparties(hrp, rows), texts, strict=True)
 
     def as_csv(rows: Sequence[Row]) -> str:
         return "".join(
             [
-                f'"{row["kind"]}",{row["milestone_index"]},{(row["ms_timestamp"] or 0) // 1000},'
-                f'"0x{row["transaction_id"]}","{row["amount"]}","{row["balance"]}","{values.of(row) or ""}",'
-                f'"{" ".join(others)}","{place(row)}"\n'
-                for row, others in zip(rows, counterparties(hrp, rows), strict=True)
+                f'"{row["kind"]}",{row["milestone_index"]},{"" if time is None else time},"0x{row["transaction_id"]}",'
+                f'"{row["amount"]}","{row["balance"]}","{usd or ""}","{" ".join(others)}","{cursor}"\n'
+                for row, time, usd, others, cursor in columns(rows)
             ]
         )
 
@@ -190,15 +196,19 @@ def _movement_lines(
         return "".join(
             [
                 f'{{"kind":"{row["kind"]}","milestoneIndex":{row["milestone_index"]},'
-                f'"milestoneTimestamp":{(row["ms_timestamp"] or 0) // 1000},'
-                f'"transactionId":"0x{row["transaction_id"]}","amount":"{row["amount"]}","balance":"{row["balance"]}",'
-                f'"valueUsd":{quoted(values.of(row))},"counterparties":[{",".join(map(quoted, others))}],'
-                f'"cursor":"{place(row)}"}}\n'
-                for row, others in zip(rows, counterparties(hrp, rows), strict=True)
+                f'"milestoneTimestamp":{"null" if time is None else time},"transactionId":"0x{row["transaction_id"]}",'
+                f'"amount":"{row["amount"]}","balance":"{row["balance"]}","valueUsd":{quoted(usd)},'
+                f'"counterparties":{listed(others)},"cursor":"{cursor}"}}\n'
+                for row, time, usd, others, cursor in columns(rows)
             ]
         )
 
     return as_csv if form == "csv" else as_ndjson
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts that need no escape as JSON."""
+    return '["' + '","'.join(texts) + '"]' if texts else "[]"
 
 
 def quoted(text: str | None) -> str:

@@ -14,12 +14,13 @@ class Movement(BaseModel):
     """What a transaction, a migration or a genesis output changed. `balance` is the combined balance after it.
 
     `transactionId` is the milestone id for a migration. `valueUsd` is the value of `amount` by the price of that day,
-    null if no price is loaded. `cursor` leads to the movements after this one.
+    null if no price is loaded. `milestoneTimestamp` is null for a genesis output. `cursor` leads to the movements after
+    this one.
     """
 
     kind: Literal["genesis", "migration", "transaction"]
     milestoneIndex: U32
-    milestoneTimestamp: U32
+    milestoneTimestamp: U32 | None
     transactionId: HexId
     amount: Annotated[str, Field(pattern="^-?[1-9][0-9]{0,19}$")]
     balance: U64Text

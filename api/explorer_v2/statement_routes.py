@@ -142,7 +142,7 @@ def movement_item(row: Row, others: list[str], values: Values, cursor: str) -> J
     return {
         "kind": row["kind"],
         "milestoneIndex": row["milestone_index"],
-        "milestoneTimestamp": (row["ms_timestamp"] or 0) // 1000,
+        "milestoneTimestamp": None if row["ms_timestamp"] is None else row["ms_timestamp"] // 1000,
         "transactionId": f"0x{row['transaction_id']}",
         "amount": str(row["amount"]),
         "balance": str(row["balance"]),

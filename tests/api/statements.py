@@ -22,7 +22,7 @@ class Effect:
     position: int
     transaction_id: str
     kind: str
-    time: int
+    time: int | None
     inputs: Sequence[tuple[str, int]]
     outputs: Sequence[tuple[str, int]]
 
@@ -90,7 +90,17 @@ def collected(moves: Iterable[tuple[int, int, str, bool, str, int]], times: dict
     effects = []
     for (milestone, position, transaction_id), (inputs, outputs) in sorted(parts.items()):
         kind = "transaction" if inputs else "migration" if milestone else "genesis"
-        effects.append(Effect(milestone, position, transaction_id, kind, times.get(milestone, 0), inputs, outputs))
+        effects.append(
+            Effect(
+                milestone,
+                position,
+                transaction_id,
+                kind,
+                None if kind == "genesis" else times[milestone],
+                inputs,
+                outputs,
+            )
+        )
     return effects
 
 

@@ -394,8 +394,8 @@ async def test_values_are_exact_and_begin_with_the_first_price(
                     )
             wanted = []
             for each in statements.items([address]):
-                of_day = each["milestoneTimestamp"] // 86_400
-                known = {days[0]: first_price, days[0] + 1: "7"}.get(of_day) if each["milestoneTimestamp"] else None
+                time = each["milestoneTimestamp"]
+                known = None if time is None else {days[0]: first_price, days[0] + 1: "7"}.get(time // 86_400)
                 exact = None if known is None else Fraction(each["amount"]) * Fraction(known) / 10**6
                 wanted.append(each | {"valueUsd": exact})
             for found in (
