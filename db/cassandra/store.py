@@ -27,7 +27,20 @@ from db.retry import retry
 from db.schema.migration_files import KEYSPACE
 from db.schema.protocols import IOTA, TABLES_OF
 from db.statements import shape_of
-from db.store import Bound, DiskSpace, Key, Lease, Passed, Row, Scan, StoreError, TableSize, Value, Where
+from db.store import (
+    Bound,
+    DiskSpace,
+    Key,
+    Lease,
+    Passed,
+    Row,
+    Scan,
+    StoreError,
+    StoreUnavailable,
+    TableSize,
+    Value,
+    Where,
+)
 
 GETS_IN_FLIGHT = 32
 
@@ -163,7 +176,13 @@ class CassandraStore:
         """The sum of what the nodes estimate for one replica, read again after ESTIMATES_KEPT_S."""
         now = time.monotonic()
         if self._space is None or now - self._space[0] > ESTIMATES_KEPT_S:
-            sizes = [each.bytes for each in await self.describe() if each.bytes is not None]
+            try:
+                sizes = [each.bytes for each in await self.describe() if each.bytes is not None]
+            except StoreUnavailable:
+                raise
+            except StoreError:
+                # The role may not read the estimates.
+                sizes = []
             self._space = now, DiskSpace(sum(sizes) if sizes else None, None)
         return self._space[1]
 

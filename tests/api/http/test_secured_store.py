@@ -29,6 +29,7 @@ from tests.api.conftest import fill
 from tests.api.oracle import Oracle
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running
 from tests.certificates import TLS, Authority, keystore
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
@@ -97,6 +98,29 @@ async def test_with_password_and_tls_it_is_a_store_like_any_other(
     assert message.json() == {"data": entry["message"]}
     assert listed.json()["data"]["messageIds"] == oracle.tagged[tag]
     assert PASSWORD not in caplog.text
+    store.close()
+
+
+async def test_a_role_with_the_permission_of_the_page_serves(secured: Secured, oracle: Oracle) -> None:
+    """`select` on the keyspace, as docs/operations.md says, also for /metrics."""
+    (grant,) = re.findall(r"`(GRANT [^`]+)`", (ROOT / "docs" / "operations.md").read_text("utf-8"))
+    writer = secured.settings
+    address = parse_address(writer.url, writer.network)
+    known = PlainTextAuthProvider("cassandra", "cassandra")
+    context = ssl.create_default_context(cafile=writer.tls_ca)
+    with Cluster(
+        address.hosts, port=address.port, protocol_version=4, auth_provider=known, ssl_context=context
+    ) as cluster:
+        session = cluster.connect()
+        session.execute(f"CREATE ROLE server WITH PASSWORD = '{PASSWORD}' AND LOGIN = true")
+        session.execute(f"{grant.replace('…', address.keyspace)} TO server")
+    store = open_store(replace(writer, url=writer.url.replace("writer@", "server@")))
+    app = create_app({"secured": NetworkMount(store, writer.network, "atoi")}, "secured", ApiSettings())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+        assert (await client.get(f"/api/v1/messages/{oracle.entries[0]['id']}")).status_code == 200
+        metrics = (await client.get("/metrics")).text
+    assert 'permanode_store_up{network="secured"} 1.0' in metrics
+    assert f'permanode_newest_milestone{{network="secured"}} {oracle.expected["milestones"]}.0' in metrics
     store.close()
 
 
