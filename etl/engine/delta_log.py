@@ -314,7 +314,7 @@ def _as_os_errors(root: str) -> Iterator[None]:
     except (DeltaError, ValueError) as error:
         raise _os_error(root, error) from error
     except BaseException as error:
-        # delta-rs panics over some damaged checkpoints. That is no Exception, and its type has no name to import.
+        # delta-rs panics over some damaged checkpoints. That is not an Exception, and its type has no name to import.
         if type(error).__name__ != "PanicException":
             raise
         raise _os_error(root, error) from error
