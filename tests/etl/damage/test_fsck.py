@@ -182,7 +182,7 @@ def test_every_flipped_bit_in_a_log_is_detected_or_changes_nothing_that_is_read(
 
 
 def test_a_panic_of_delta_rs_is_an_error_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As over a checkpoint with a division by zero. Its type is no Exception, so nothing else would report it."""
+    """As over a checkpoint with a division by zero. Its type is not an Exception, so nothing else would report it."""
     panic = type("PanicException", (BaseException,), {})
 
     def opened(_: str) -> None:
