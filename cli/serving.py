@@ -7,13 +7,15 @@ Invariants:
 
 import ctypes
 import gc
+import logging
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -30,6 +32,9 @@ from cli.open_files import BACKLOG_MAX, fit_files
 from cli.settings import Settings, SettingsError, read
 from db.connect import StoreSettings, find_parameters, open_store
 from db.roles import KINDS, STARDUST_KINDS
+from db.store import StoreError, WritableStore
+
+log = logging.getLogger("permanode")
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
 
@@ -64,9 +69,16 @@ def serve(
         announce(served_text(listener, settings))
         run(app, listener, api)
     else:
+        check_stores(settings)
         announce(served_text(listener, settings))
         os.environ |= settings.environment()
         run("cli.serving:make_worker_app", listener, api)
+
+
+def check_stores(settings: Settings) -> None:
+    """Opens and closes each store. Raises what the workers would raise, which would be started again and again."""
+    for name in settings.networks:
+        cast(WritableStore, mount(settings.store(name)).store).close()
 
 
 def served_text(listener: socket.socket, settings: Settings) -> str:
@@ -166,7 +178,12 @@ def make_worker_app() -> ASGIApp:
     """Creates the application of a worker process, which gets all settings from the environment."""
     logs.configure()
     file = os.environ.get("PERMANODE_CONFIG")
-    return settled_app(read(Path(file) if file else None, os.environ, {}))
+    try:
+        return settled_app(read(Path(file) if file else None, os.environ, {}))
+    except StoreError as error:
+        # One line, and the next worker tries again.
+        log.error("%s", error)  # noqa: TRY400
+        sys.exit(1)
 
 
 def settled_app(settings: Settings) -> ASGIApp:

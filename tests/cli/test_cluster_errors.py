@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.processes import free_port
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
@@ -53,6 +54,18 @@ def web_server() -> Iterator[str]:
 def test_a_port_that_nothing_listens_on(command: list[str], tmp_path: Path) -> None:
     store = "cassandra://127.0.0.1:9/permatest"
     assert failed(store, command, tmp_path) == f"{store}: no node responds (connection refused)"
+
+
+@pytest.mark.parametrize("store", ["cassandra://127.0.0.1:9/permatest", "sqlite:///absent"])
+def test_several_workers_do_not_start_without_their_store(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would start them again and again."""
+    monkeypatch.setenv("PERMANODE_API_WORKERS", "2")
+    monkeypatch.setenv("PERMANODE_API_PORT", str(free_port()))
+    line = failed(store, ["serve"], tmp_path)
+    assert line.startswith(f"{store}: ")
+    assert "no node responds" in line or "permanode migrate" in line
 
 
 def test_a_host_without_an_address(tmp_path: Path) -> None:
