@@ -34,6 +34,7 @@ READ_S = 5.0
 """How long a scrape waits for a store: half of Prometheus's default timeout."""
 
 STORE_UP = GaugeKind("permanode_store_up", "1 if the store of the network responds, else 0")
+STORE_DAMAGED = GaugeKind("permanode_store_damaged", "1 if a read found damaged data in the store, else 0")
 STORE_SIZE = GaugeKind("permanode_store_size_bytes", "Size of the store on disk; a cluster: estimate of one replica")
 STORE_FREE = GaugeKind("permanode_store_free_bytes", "Free space on the file system of a SQLite store")
 
@@ -69,7 +70,7 @@ LOAD_MILESTONES = GaugeKind("permanode_load_milestones", "Milestones that the ne
 LOAD_MESSAGES = GaugeKind("permanode_load_messages", "Messages that the newest load wrote")
 
 GAUGES = (
-    STORE_UP, STORE_SIZE, STORE_FREE,
+    STORE_UP, STORE_DAMAGED, STORE_SIZE, STORE_FREE,
     NEWEST, NEWEST_AGE, MILESTONES, PROVED, MESSAGES, GAPS, LEDGER, UNRECONCILED, BEHIND, DAYS_DUE,
     NEWEST_VAA_AGE, VAA_DAYS, UNVERIFIED, MISSING_SEQUENCES,
     REJECTS, LOAD_BEGUN, LOAD_ENDED, LOAD_SECONDS, LOAD_EXIT, LOAD_MILESTONES, LOAD_MESSAGES,
@@ -101,7 +102,10 @@ class NetworkGauges:
         self._until = 0.0
 
     async def read(self) -> list[Sample]:
-        """Returns the values: only STORE_UP if the store does not respond. Sets the deadline of the calling task."""
+        """Returns the values: only those of STORE_UP and STORE_DAMAGED if the store does not respond.
+
+        Sets the deadline of the calling task.
+        """
         async with self._reading:
             if self._clock() >= self._until:
                 self._kept = await self._read()
@@ -116,10 +120,13 @@ class NetworkGauges:
             async with asyncio.timeout(READ_S):
                 values, by_label = await read_network(self._mount)
         except (StoreError, TimeoutError):
-            return [Sample(STORE_UP, (self._name,), 0.0)]
+            return [Sample(STORE_UP, (self._name,), 0.0), self._damaged()]
         samples = [Sample(kind, (self._name,), value) for kind, value in values.items() if value is not None]
         labelled = [Sample(kind, (self._name, label), value) for (kind, label), value in by_label.items()]
-        return [Sample(STORE_UP, (self._name,), 1.0), *samples, *labelled]
+        return [Sample(STORE_UP, (self._name,), 1.0), self._damaged(), *samples, *labelled]
+
+    def _damaged(self) -> Sample:
+        return Sample(STORE_DAMAGED, (self._name,), float(self._mount.store.damage() is not None))
 
 
 async def read_network(mount: NetworkMount) -> tuple[Values, dict[tuple[GaugeKind, str], float]]:

@@ -19,10 +19,12 @@ from db.sync import find_ledger_index
 async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
     """Returns whether this server can serve requests.
 
-    The status is 503 if the store of a network does not respond or holds no complete milestone yet. A Wormhole network
-    needs a message instead.
+    The status is 503 if the store of a network does not respond, is damaged or holds no complete milestone yet. A
+    Wormhole network needs a message instead.
     """
     for name, network in networks.items():
+        if (damage := network.store.damage()) is not None:
+            raise NotReady(f"network {name} has a damaged store: {damage}")
         if network.protocol == WORMHOLE:
             # A load writes the guardian sets last.
             if not await list_guardian_sets(network.store, network.name):

@@ -10,6 +10,7 @@ import typer
 from cli.bars import shown
 from cli.options import Json, Range, etl_settings, parse_range
 from cli.progress import job_lines, present, proved_lines, step_lines
+from db.intervals import intervals
 from etl.report import WITH_REJECTS, Report
 
 Bulk: TypeAlias = Annotated[
@@ -94,16 +95,42 @@ def load(
     _finish(done, as_json=as_json)
 
 
-def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = True, as_json: Json = False) -> None:
+def rebuild(
+    context: typer.Context,
+    milestones: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="FIRST:LAST",
+            help="Only these milestones: FIRST included, LAST excluded. Can be given several times.",
+        ),
+    ] = None,
+    bulk: Bulk = False,
+    analytics: Analytics = True,
+    as_json: Json = False,
+) -> None:
     """Fills the store from the lake, without the archive files.
+
+    With --range it writes only these milestones again, and all rows that cannot be read because their pages are
+    damaged. `permanode fsck` prints the ranges that repair a store.
 
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
     """
     from etl import runs
+    from etl.sources.fields import MAX_MILESTONE_INDEX
 
+    ends = [parse_range(each) for each in milestones or []]
+    wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1) for first, last in ends]
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = runs.rebuild(store, etl, bulk=bulk, analytics=analytics, notify=notify)
+        done = runs.rebuild(
+            store,
+            etl,
+            milestones=intervals(wanted) if wanted else None,
+            bulk=bulk,
+            analytics=analytics,
+            notify=notify,
+        )
     _finish(done, as_json=as_json)
 
 

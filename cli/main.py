@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, dependencies, develop, fetch, lake, proof, rejects, serve, statement
+from cli import archive, dependencies, develop, fetch, fsck, lake, proof, rejects, serve, statement
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -111,6 +111,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "analytics": build.analyse,
     "job": build.job,
     "verify": build.verify,
+    "fsck": fsck.fsck,
     "compact": build.compact,
     "export": lake.export_rows,
     "statement": statement.statement,

@@ -7,7 +7,7 @@ Invariants:
    writer loads a store.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -26,6 +26,10 @@ class StoreError(Exception):
 
 class StoreUnavailable(StoreError):
     """The store cannot be reached or did not respond in time. A retry may succeed."""
+
+
+class StoreDamaged(StoreError):
+    """Stored data differ from what was written. `permanode fsck` finds all of them."""
 
 
 class DeadlinePassed(StoreError):
@@ -101,6 +105,26 @@ class Scan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Adjacent rows of a table that cannot be read because their page, or one that leads to it, is damaged.
+
+    Attributes:
+        table: the table.
+        rows: the rows as their damaged page has them, so single values may be wrong. Native values by column.
+        complete: whether `rows` are all of them.
+        total: the number of rows of the table, including these; None if it is unknown.
+    """
+
+    table: Table
+    rows: Sequence[Mapping[str, Value]]
+    complete: bool = True
+    total: int | None = None
+
+
+LeaveOut: TypeAlias = Callable[[Unreadable], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
     """The right to write, held by one run."""
 
@@ -173,8 +197,14 @@ class Store(Protocol):
     async def ping(self) -> None:
         """Returns when the store responds. Raises StoreUnavailable otherwise."""
 
-    async def describe(self) -> list[TableSize]:
-        """Rows and bytes of every table. For operators, not for endpoints."""
+    def damage(self) -> str | None:
+        """The damage that a read found first since the store was last replaced or checked, or None. Cheap."""
+
+    def note_damage(self, cause: str) -> None:
+        """Notes damage that a caller found in rows, so that `damage` returns it."""
+
+    async def describe(self, tables: Collection[Table] | None = None) -> list[TableSize]:
+        """Rows and bytes of these tables. Default: of every table. For operators, not for endpoints."""
 
     async def disk_space(self) -> DiskSpace:
         """How much space the store takes, without reading rows."""
@@ -223,14 +253,17 @@ class Batch(Protocol):
 class WritableStore(Store, Protocol):
     """Writes, under a lease."""
 
-    def batch(self, *, publish: bool = False) -> AbstractContextManager[Batch]:
+    def batch(
+        self, *, publish: bool = False, without: Collection[Table] = (), leave_out: LeaveOut | None = None
+    ) -> AbstractContextManager[Batch]:
         """A batch, durable when the block ends. Raises LeaseHeld if another run holds the lease or took it in the
         meantime.
 
         In SQLite, rows are visible only after the block ends without an error. A cluster shows rows as they are
         written, and a failed batch is completed by running it again; the rows that declare what may be read are written
         last. With `publish`, SQLite builds a new generation beside the current one and switches at the end; a cluster
-        does not.
+        does not. The generation begins with the rows of the current one, except those of the tables `without`; a
+        cluster clears these tables. Rows that cannot be read raise StoreDamaged, unless `leave_out` takes them.
         """
 
     def nodes(self) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from db.connect import GENESIS_PARAMETERS
 from db.intervals import Intervals, add, in_words, size, subtract
 from db.schema import keyspace_info
-from db.store import StoreMismatch
+from db.store import StoreMismatch, Unreadable
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
 from etl.archive.archived_milestones import sealed_by
@@ -33,6 +33,7 @@ from etl.verification.resolve_inclusion import decide_states
 from etl.writers.archived_marks import note_logged
 from etl.writers.few_run import FEW_MESSAGES
 from etl.writers.publish import Opened, Publication
+from etl.writers.rewrite import check_rewritten, rewrite, rewrite_all
 from ledger.levels import FULL
 
 
@@ -52,6 +53,8 @@ class IotaRun:
         days: compute the analytics of days, too. False: a later run does.
         found: what the files contain. Set by `decode`, changed by `compare_links`.
         milestones: the milestones whose rows were written. Set by the steps that fill tables.
+        wanted: milestones to write again.
+        lost: rows that could not be read before. Set by `rewrite_tables`.
         expectation: what those rows are. Set by the steps that fill tables.
     """
 
@@ -66,6 +69,8 @@ class IotaRun:
     days: bool = True
     found: Ingested | None = None
     milestones: Intervals = field(default_factory=list)
+    wanted: Intervals = field(default_factory=list)
+    lost: list[Unreadable] = field(default_factory=list)
     expectation: Expectation = field(default_factory=Expectation)
 
     @property
@@ -159,8 +164,24 @@ def refill_tables(run: IotaRun) -> IotaRun:
         milestones = intervals_of(publication.lake.read("milestones"))
         count_messages(publication.lake, milestones, publication.report)
         expected = cache(lambda: expect_lake(publication, milestones))
-        publication.republish(milestones, expected)
+        rewrite_all(publication, milestones, expected)
     return replace(run, milestones=milestones, expectation=expected())
+
+
+def rewrite_tables(run: IotaRun) -> IotaRun:
+    """Writes the rows of `wanted` again from the lake, with all rows that cannot be read."""
+    publication = run.publication
+    with publication.report.timed("tables"):
+        expected = cache(lambda first: expect_lake(publication, list(first)))
+        milestones, lost = rewrite(publication, run.wanted, lambda milestones: expected(tuple(milestones)))
+        count_messages(publication.lake, milestones, publication.report)
+    return replace(run, milestones=milestones, lost=lost, expectation=expected(tuple(milestones)))
+
+
+def check_tables(run: IotaRun) -> IotaRun:
+    """Fails if rows are still missing."""
+    check_rewritten(run.publication, run.lost)
+    return run
 
 
 def report_rejects(run: IotaRun) -> IotaRun:

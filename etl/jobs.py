@@ -34,6 +34,13 @@ IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
 )
 """Lake → a store of an IOTA network."""
 
+IOTA_REPAIR: tuple[Step[IotaRun], ...] = (
+    Step("tables", "writes the rows of some milestones and all damaged rows again", iota.rewrite_tables),
+    *IOTA_REBUILD[1:],
+    Step("check", "fails if rows are still missing", iota.check_tables),
+)
+"""Lake → some milestones of a store of an IOTA network."""
+
 WORMHOLE: tuple[Step[WormholeRun], ...] = (
     Step("beside", "reads the price file and the token list as a whole", wormhole.read_beside),
     Step("decode", "reads VAAs and cells, verifies them, adds them, prices and tokens to the lake", wormhole.decode),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from db.admin.status import ENGINE
 from db.connect import StoreSettings, open_store
-from db.intervals import intersect
+from db.intervals import Intervals, intersect
 from db.intervals import size as size_of
 from db.schema import keyspace_info, protocols, rejects
 from db.store import WritableStore
@@ -25,7 +25,7 @@ from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
-from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
+from etl.jobs import IOTA, IOTA_REBUILD, IOTA_REPAIR, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
 from etl.lake.delta import Lake
 from etl.lake.paths import lake_root, literal_path
@@ -110,21 +110,25 @@ def rebuild(
     store_settings: StoreSettings,
     settings: EtlSettings,
     *,
+    milestones: Intervals | None = None,
     bulk: bool = False,
     analytics: bool = True,
     notify: Notify = quiet,
 ) -> Report:
     """Replaces the content of a store by that of its lake. The store may have another chunk_size than before.
 
-    Takes the options of `load` and raises the same exceptions.
+    `milestones`: writes only these again, and all rows that cannot be read. Takes the options of `load` and raises the
+    same exceptions, and StoreDamaged if rows are still missing.
     """
     if store_settings.wormhole_network is not None:
-        _reject_options({"bulk"} if bulk else set(), store_settings)
+        given = {"bulk": bulk, "range": milestones is not None}
+        _reject_options({name for name, is_given in given.items() if is_given}, store_settings)
         with open_run(store_settings, settings, notify, protocol=protocols.WORMHOLE) as publication, noted(publication):
             run_steps(WORMHOLE_REBUILD, WormholeRun(publication))
         return publication.report
     with open_run(store_settings, settings, notify, bulk=bulk) as publication, noted(publication):
-        run_steps(IOTA_REBUILD, IotaRun(publication, bulk=bulk, analytics=analytics))
+        steps = IOTA_REBUILD if milestones is None else IOTA_REPAIR
+        run_steps(steps, IotaRun(publication, bulk=bulk, analytics=analytics, wanted=milestones or []))
         publication.report.stored = _stored(publication.reads)
     return publication.report
 

@@ -56,6 +56,11 @@ class StoreReads:
         """The milestones in the store."""
         return self._answer(sync.held(self._store, self.network))
 
+    def row_counts(self, tables: Sequence[Table]) -> dict[Table, int]:
+        """The numbers of rows of tables. Omits those whose number the store does not know."""
+        sizes = {each.table: each.rows for each in self._answer(self._store.describe(tables))} if tables else {}
+        return {table: rows for table in tables if (rows := sizes.get(table.name)) is not None}
+
     def complete(self) -> Intervals:
         """Complete milestones, ascending."""
         return self.held().complete

@@ -32,7 +32,7 @@ from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
 from db.queries.spans import find_span
-from db.store import NotFound, Row, StoreUnavailable
+from db.store import NotFound, Row, StoreDamaged, StoreUnavailable
 from ledger.chrysalis.transaction import ED25519
 from ledger.ids import output_id, transaction_id
 
@@ -157,7 +157,7 @@ async def status(networks: Mapping[str, NetworkMount]) -> str:
     try:
         for network in networks.values():
             await network.store.ping()
-    except StoreUnavailable:
+    except (StoreUnavailable, StoreDamaged):
         return "Degraded"
     return "Running"
 

@@ -8,7 +8,7 @@ and the log has the details.
 import orjson
 
 from db.listing.cursor import CursorError
-from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable, WrongBalance
+from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreDamaged, StoreUnavailable, WrongBalance
 
 SHOWN_MAX = 80
 """Maximum characters of client input in an error message."""
@@ -142,11 +142,13 @@ STATUS: dict[type[Exception], int] = {
     DeadlinePassed: 503,
     NotReady: 503,
     StoreUnavailable: 503,
+    StoreDamaged: 503,
 }
 
 SILENT: dict[type[Exception], str] = {
     DeadlinePassed: "the request took longer than this server allows; request less at once, or retry later",
     StoreUnavailable: "the store does not respond; retry later",
+    StoreDamaged: "stored data are damaged; the operator can find the damage with `permanode fsck`",
 }
 """Messages that replace details which clients should not see."""
 

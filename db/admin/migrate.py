@@ -5,7 +5,8 @@ Invariants:
 2. Running it again does nothing, and completes an interrupted run.
 3. If a migration adds tables of the ledger state, the ledger state is reset; the next load or `permanode rebuild`
    applies it again.
-4. If a migration adds a measure that counts messages, the next load or `permanode analytics` computes the analytics of
+4. A store whose pages have no checksums is written again with them.
+5. If a migration adds a measure that counts messages, the next load or `permanode analytics` computes the analytics of
    all milestones again.
 """
 
@@ -21,6 +22,9 @@ from db.store import Batch
 
 LEASE_S = 60
 
+CHECKSUMS = "checksums of pages"
+"""What migrating a store of a version without them returns, beside the names of migrations."""
+
 
 def migrate(settings: StoreSettings) -> list[str]:
     """Applies the missing migrations and returns their names. Raises StoreMismatch if the store was created for
@@ -29,7 +33,8 @@ def migrate(settings: StoreSettings) -> list[str]:
     store = open_adapter(settings, writable=True)
     try:
         check_info(store, settings.info())
-        if schema.keyspace_info.name in store.tables() and not unapplied(store, settings.network):
+        is_current = schema.keyspace_info.name in store.tables() and not unapplied(store, settings.network)
+        if is_current and not store.is_outdated():
             check(store, settings.info())
             return []
         lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", "migrate", LEASE_S)
@@ -38,10 +43,14 @@ def migrate(settings: StoreSettings) -> list[str]:
             for migration in applied:
                 _apply(store, migration, settings)
                 lease = store.renew(lease, LEASE_S)
+            done = [migration.name for migration in applied]
+            if store.is_outdated():
+                with store.batch(publish=True):
+                    done.append(CHECKSUMS)
             check(store, settings.info())
         finally:
             store.release(lease)
-        return [migration.name for migration in applied]
+        return done
     finally:
         store.close()
 

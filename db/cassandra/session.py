@@ -15,7 +15,7 @@ import ssl
 import struct
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -58,6 +58,7 @@ stops.
 HEARTBEAT_S = 10.0
 SPECULATIVE_ATTEMPTS = 2
 SCHEMA_S = 60.0
+FETCH_ROWS = 1_000
 DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
 """The driver's message after a failed TLS handshake. It keeps the text of the error but not its class."""
 
@@ -206,6 +207,15 @@ class CassandraSession:
         try:
             return list(self._session.execute(bound))
         except Exception as error:
+            raise self.translated(error) from error
+
+    def pages(self, cql: str, values: Sequence[Value]) -> Iterator[Row]:
+        """Runs a statement and yields its rows, which come in pages. Blocks the calling thread."""
+        bound = self._bound(self.prepare(cql), values, None)
+        bound.fetch_size = FETCH_ROWS
+        try:
+            yield from self._session.execute(bound)
+        except (DriverException, NoHostAvailable, ConnectionException, OSError) as error:
             raise self.translated(error) from error
 
     def define(self, cql: str) -> None:

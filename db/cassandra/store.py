@@ -10,17 +10,19 @@ Invariants:
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
 from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
+from db.cassandra.fsck import find_damage
 from db.cassandra.lease import CassandraLease
 from db.cassandra.plans import IMMUTABLE, ReadPlan, in_range, out_of_range, sizes_cql
 from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
 from db.cassandra.session import CassandraSession, OutOfRange
+from db.damage import Checked, Damage
 from db.listing.conditions import columns_of, meeting
 from db.model import Table
 from db.retry import retry
@@ -32,6 +34,7 @@ from db.store import (
     DiskSpace,
     Key,
     Lease,
+    LeaveOut,
     Passed,
     Row,
     Scan,
@@ -72,6 +75,7 @@ class CassandraStore:
         self._lease: tuple[Lease, int] | None = None
         self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
         self._space: tuple[float, DiskSpace] | None = None
+        self._damage: str | None = None
 
     # Reads
 
@@ -166,11 +170,19 @@ class CassandraStore:
         """Returns when a node responds."""
         await self._query("SELECT key FROM system.local", (), "ONE")
 
-    async def describe(self) -> list[TableSize]:
-        """Bytes of every table as estimated by the nodes every few minutes, for data on disk only. Rows only if each is
+    def damage(self) -> str | None:
+        """The damage that this process found first, or None."""
+        return self._damage
+
+    def note_damage(self, cause: str) -> None:
+        """Notes damage that a caller found in rows."""
+        self._damage = self._damage or cause
+
+    async def describe(self, tables: Collection[Table] | None = None) -> list[TableSize]:
+        """Bytes of tables as estimated by the nodes every few minutes, for data on disk only. Rows only if each is
         its own partition.
         """
-        return await asyncio.to_thread(self._describe)
+        return await asyncio.to_thread(self._describe, tables)
 
     async def disk_space(self) -> DiskSpace:
         """The sum of what the nodes estimate for one replica, read again after ESTIMATES_KEPT_S."""
@@ -186,7 +198,7 @@ class CassandraStore:
             self._space = now, DiskSpace(sum(sizes) if sizes else None, None)
         return self._space[1]
 
-    def _describe(self) -> list[TableSize]:
+    def _describe(self, tables: Collection[Table] | None) -> list[TableSize]:
         partitions: dict[str, int] = {}
         sizes: dict[str, int] = {}
         for host in self._session.hosts():
@@ -197,6 +209,7 @@ class CassandraStore:
         return [
             TableSize(table.name, None if table.clustering else partitions.get(table.name), sizes.get(table.name))
             for table in TABLES_OF[self.protocol]
+            if tables is None or table in tables
         ]
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
@@ -206,14 +219,24 @@ class CassandraStore:
     # Writes
 
     @contextmanager
-    def batch(self, *, publish: bool = False) -> Iterator[CassandraBatch]:  # noqa: ARG002 (there are no generations)
+    def batch(
+        self,
+        *,
+        publish: bool = False,  # noqa: ARG002 (there are no generations)
+        without: Collection[Table] = (),
+        leave_out: LeaveOut | None = None,  # noqa: ARG002 (a damaged replica is repaired from the others)
+    ) -> Iterator[CassandraBatch]:
         """A batch. Its rows are durable step by step. A run that lost its lease raises at the end.
 
-        `publish` has no effect: readers follow `ranges` and `ledger_frontier`, which are written last.
+        `publish` has no effect: readers follow `ranges` and `ledger_frontier`, which are written last. The tables of
+        `without` are cleared in their order.
         """
         self._check_writable()
         retry(self._check_lease, self._retry_s)
-        yield CassandraBatch(self._session, self._keyspace, self._retry_s)
+        batch = CassandraBatch(self._session, self._keyspace, self._retry_s)
+        for table in without:
+            batch.clear(table)
+        yield batch
         retry(self._check_lease, self._retry_s)
 
     def nodes(self) -> int:
@@ -269,6 +292,17 @@ class CassandraStore:
         self._check_writable()
         for statement in statements:
             self._session.define(statement.replace(KEYSPACE, self._keyspace))
+
+    def is_outdated(self) -> bool:
+        """False: the nodes convert their files themselves."""
+        return False
+
+    def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
+        """Reads every row, and yields what no quorum returns or has another hash."""
+        tables = TABLES_OF[self.protocol]
+        for each in find_damage(self._session, self._keyspace, tables, chunk_size, checked):
+            self.note_damage(f"{each.table}: {each.cause}")
+            yield each
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""

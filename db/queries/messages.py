@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from db import schema
 from db.listing.page import Page, list_lookup, list_partition
-from db.store import NotFound, Row, Store
+from db.store import NotFound, Row, Store, StoreDamaged
 from db.times import Window
+from ledger.ids import message_id as hash_message
 
 TAGS = schema.LOOKUPS[0]
 
@@ -17,7 +18,18 @@ time.
 
 async def find_message(store: Store, message_id: str) -> Row | None:
     """The row of `messages`, or of `pending_messages` while no milestone references the message; None if unknown."""
-    return await store.get(schema.messages, (message_id,)) or await store.get(schema.pending_messages, (message_id,))
+    row = await store.get(schema.messages, (message_id,)) or await store.get(schema.pending_messages, (message_id,))
+    if row is not None:
+        check_message(store, message_id, row)
+    return row
+
+
+def check_message(store: Store, message_id: str, row: Row) -> None:
+    """Raises StoreDamaged unless the id of a row is the hash of its bytes, and notes it for /health."""
+    if hash_message(row["message"]).hex() != message_id:
+        cause = f"the bytes of message {message_id} have another hash"
+        store.note_damage(cause)
+        raise StoreDamaged(f"{cause}; find the damaged rows with `permanode fsck`")
 
 
 async def get_message(store: Store, message_id: str) -> Row:
@@ -31,7 +43,10 @@ async def get_message(store: Store, message_id: str) -> Row:
 async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
     """The rows of `messages` for these ids, in this order, without unknown ones."""
     rows = await store.get_many(schema.messages, [(message_id,) for message_id in message_ids])
-    return [row for row in rows if row is not None]
+    found = [(message_id, row) for message_id, row in zip(message_ids, rows, strict=True) if row is not None]
+    for message_id, row in found:
+        check_message(store, message_id, row)
+    return [row for _, row in found]
 
 
 async def list_children(

@@ -12,12 +12,13 @@ Invariants:
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from db import schema
+from db.damage import Checked, Damage
 from db.measures import MEASURES
 from db.measures.measure import FIRST_LAYOUT, Kind
 from db.model import Table
@@ -95,6 +96,12 @@ class Migratable(WritableStore, Protocol):
 
     def execute(self, statements: Iterable[str]) -> None:
         """Runs the statements of a migration. Creates the store if it does not exist."""
+
+    def is_outdated(self) -> bool:
+        """Whether the files of the store are of an earlier form, so that all rows must be written again."""
+
+    def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
+        """Reads every row, and yields what is damaged. `chunk_size`: milestones per range."""
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
@@ -209,6 +216,8 @@ def check(store: Migratable, expected: dict[str, str]) -> None:
     missing = unapplied(store, expected["network"])
     if missing:
         raise StoreMismatch(f"migration {missing[0].name} is missing; run `permanode migrate`")
+    if store.is_outdated():
+        raise StoreMismatch("the store's pages have no checksums; run `permanode migrate`, which adds them")
     drift = store.drift()
     if drift:
         raise StoreMismatch(f"the store differs from the schema: {'; '.join(drift)}")

@@ -6,6 +6,7 @@ Values are bound unchanged. Rows are counted as they pass, because SQLite does n
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import apsw
 from db import schema
 from db.model import Lookup, Table
 from db.schema.protocols import LOOKUPS
+from db.sqlite.checksums import connect_finished
 from db.sqlite.plans import delete_sql, upsert_sql
 from db.store import StoreError, Value
 
@@ -80,24 +82,39 @@ class SqliteBatch:
 def check_built(generation: Path) -> None:
     """Raises StoreError unless all pages of a finished generation are intact and its tables are consistent."""
 
-    def first_row(query: str) -> list[str | int]:
-        # Immutable: nothing writes it any more, and readers would create side files.
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
-            return [answer for (answer,) in connection.execute(query)]
+    def check(table: str) -> list[str | int]:
+        with closing(connect_finished(generation)) as connection:
+            return [answer for (answer,) in connection.execute(f"PRAGMA quick_check({table})")]
 
+    with closing(connect_finished(generation)) as connection:
+        tables = list_tables(connection)
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
-        tables = first_row("SELECT name FROM sqlite_master WHERE type = 'table'")
-        sound = pool.map(first_row, [f"PRAGMA quick_check({table})" for table in tables])
+        for answer in pool.map(check, tables):
+            if answer != ["ok"]:
+                raise StoreError(f"the new generation is damaged: {answer[0]}")
+    for _, meaning in disagreements(partial(connect_finished, generation)):
+        raise StoreError(f"the new generation is inconsistent: {meaning}")
+
+
+def disagreements(connect: Callable[[], apsw.Connection]) -> list[tuple[str, str]]:
+    """The tables of a generation that contradict others, and how. `connect` opens it, for each query once."""
+
+    def count(query: str) -> int:
+        with closing(connect()) as connection:
+            return sum(found for (found,) in connection.execute(query))
+
+    with closing(connect()) as connection:
         # During a migration the generation does not have the later tables yet.
-        checks = [(meaning, query) for table, meaning, query in DISAGREEMENTS if table in tables]
-        disagreeing = pool.map(first_row, [query for _, query in checks])
-    for answer in sound:
-        if answer != ["ok"]:
-            raise StoreError(f"the new generation is damaged: {answer[0]}")
-    for (meaning, _), (found,) in zip(checks, disagreeing, strict=True):
-        if found:
-            raise StoreError(f"the new generation is inconsistent: {found} {meaning}")
+        tables = list_tables(connection)
+    checks = [each for each in DISAGREEMENTS if each[0] in tables]
+    with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
+        counts = pool.map(count, [query for _, _, query in checks])
+    return [(table, f"{found} {meaning}") for (table, meaning, _), found in zip(checks, counts, strict=True) if found]
+
+
+def list_tables(connection: apsw.Connection) -> list[str]:
+    """Names of the tables."""
+    return [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
 
 def _without_hint(lookup: Lookup) -> str:

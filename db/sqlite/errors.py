@@ -1,6 +1,7 @@
 """Maps SQLite errors to the port's errors.
 
 Errors that a retry may avoid become StoreUnavailable. A missing table or column means that a migration is missing.
+Damaged pages are noted (db/sqlite/damage.py).
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from db.store import DeadlinePassed, StoreError, StoreMismatch, StoreUnavailable
+from db.sqlite import damage
+from db.store import DeadlinePassed, StoreDamaged, StoreError, StoreMismatch, StoreUnavailable
 
 PASSING = (
     apsw.BusyError,
@@ -23,6 +25,16 @@ PASSING = (
     apsw.SchemaChangeError,
 )
 """Errors that a retry may avoid: locks, and errors of the disk or its permissions."""
+
+DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+"""Errors of pages that are not what SQLite wrote."""
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Whether this is an error of a damaged page."""
+    return isinstance(error, DAMAGED) or (
+        isinstance(error, apsw.IOError) and getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+    )
 
 
 @contextmanager
@@ -39,6 +51,10 @@ def store_error(error: apsw.Error, path: Path) -> StoreError:
     text = str(error)
     if text.startswith("no such"):
         return StoreMismatch(f"{text}: a migration is missing in {path}; run `permanode migrate`")
+    if is_damage(error):
+        cause = "a page differs from its checksum" if isinstance(error, apsw.IOError) else text
+        damage.note(path, cause)
+        return StoreDamaged(f"damaged data in {path}: {cause}; find the damaged rows with `permanode fsck`")
     if isinstance(error, apsw.InterruptError):
         return DeadlinePassed("a statement was interrupted")
     if isinstance(error, apsw.FullError):

@@ -15,7 +15,8 @@ from pathlib import Path
 import apsw
 
 from db.listing.deadline import DEADLINE, is_over
-from db.sqlite.errors import PASSING
+from db.sqlite.checksums import connect, has_checksums
+from db.sqlite.errors import DAMAGED, PASSING, store_error
 from db.sqlite.files import current_generation, current_stamp, half_of_memory
 from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
 
@@ -27,6 +28,10 @@ STEPS_BETWEEN_LOOKS = 10_000
 
 BUSY_MS = 10_000
 STATEMENTS_KEPT = 512
+
+CACHE_KIB = 32_768
+"""Memory for pages whose checksums were compared, for each thread."""
+
 OPEN_ATTEMPTS = 20
 
 
@@ -112,20 +117,20 @@ class Readers:
                 raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
             file = self.path / generation
             try:
-                connection = apsw.Connection(
-                    str(file), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENTS_KEPT
-                )
+                connection = connect(file, statements=STATEMENTS_KEPT)
                 connection.set_busy_timeout(BUSY_MS)
                 # Plan a statement once, not again for other values: the only plan is by primary key.
                 connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-                connection.execute("PRAGMA mmap_size = 2147418112")
-                connection.execute("PRAGMA cache_size = -16384")
+                connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
                 connection.set_progress_handler(is_over, STEPS_BETWEEN_LOOKS)
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                has_checksums(file)  # its errors
                 self.inline = file.stat().st_size < half_of_memory()
-            except (*PASSING, FileNotFoundError) as error:
+            except (*PASSING, *DAMAGED, FileNotFoundError) as error:
                 if file.exists() and current_generation(self.path) == generation:
-                    raise StoreUnavailable(f"{file}: {error}") from error
+                    if isinstance(error, FileNotFoundError):
+                        raise StoreUnavailable(f"{file}: {error}") from error
+                    raise store_error(error, self.path) from error
                 continue  # superseded between reading CURRENT and opening it
             with self._lock:
                 self._open_connections.add(connection)

@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -20,22 +20,35 @@ from typing import TypeAlias, TypeVar
 import apsw
 
 from db import schema
+from db.damage import Checked, Damage
 from db.listing.deadline import remaining_s
 from db.listing.turns import AT_ONCE, give_way, must_give_way
 from db.model import Table
 from db.schema.dialects import EXPIRES_AT
 from db.schema.protocols import IOTA, TABLES_OF
-from db.sqlite import files
-from db.sqlite.batch import SqliteBatch, check_built
+from db.sqlite import damage, files
+from db.sqlite.batch import SqliteBatch
+from db.sqlite.checksums import has_checksums
 from db.sqlite.errors import store_error, translated
+from db.sqlite.fsck import find_damage
 from db.sqlite.lease import LeaseFile
 from db.sqlite.plans import ReadPlan, SqlScan
-from db.sqlite.readers import BUSY_MS, STATEMENTS_KEPT, Readers
+from db.sqlite.readers import Readers
 from db.sqlite.schema_check import disk_space, find_drift, has_column, list_tables, measure
-from db.store import Bound, DeadlinePassed, DiskSpace, Key, Lease, Row, Scan, StoreError, TableSize, Where
-
-PAGE_BYTES = 16_384
-"""Page size of a new generation: messages of up to 4 kB fit into leaf pages without overflow pages."""
+from db.sqlite.writer import Writer
+from db.store import (
+    Bound,
+    DeadlinePassed,
+    DiskSpace,
+    Key,
+    Lease,
+    LeaveOut,
+    Row,
+    Scan,
+    StoreError,
+    TableSize,
+    Where,
+)
 
 READ_THREADS = 4
 
@@ -67,7 +80,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._writing = threading.Lock()
-        self._writer: tuple[str, apsw.Connection] | None = None
+        self._writer = Writer(path, self._tables, self._readers, clock, self._fence)
 
     # Reads
 
@@ -139,9 +152,19 @@ class SqliteStore:
         with translated(self.path):
             self._readers.connection().execute("SELECT 1").fetchone()
 
-    async def describe(self) -> list[TableSize]:
-        """Rows and bytes of every table, by reading it. Bytes are those of the values, including keys."""
-        return await self._in_thread(lambda: measure(self._readers, self._tables))
+    def damage(self) -> str | None:
+        """The damage that a read of the served generation found first, in any process, or None."""
+        return damage.noted(self.path)
+
+    def note_damage(self, cause: str) -> None:
+        """Notes damage that a caller found in rows."""
+        damage.note(self.path, cause)
+
+    async def describe(self, tables: Collection[Table] | None = None) -> list[TableSize]:
+        """Rows and bytes of tables, by reading them. Bytes are those of the values, including keys."""
+        return await self._in_thread(
+            lambda: measure(self._readers, [each for each in self._tables if tables is None or each in tables])
+        )
 
     async def disk_space(self) -> DiskSpace:
         """Bytes of the served generation and its log, and those free on its file system."""
@@ -188,13 +211,16 @@ class SqliteStore:
     # Writes
 
     @contextmanager
-    def batch(self, *, publish: bool = False) -> Iterator[SqliteBatch]:
+    def batch(
+        self, *, publish: bool = False, without: Collection[Table] = (), leave_out: LeaveOut | None = None
+    ) -> Iterator[SqliteBatch]:
         """A batch, committed when the block ends. Nothing of it is visible if the block raises."""
         self._check_writable()
         if self._lease is None:
             self._lease_file.check_free()
         self._readers.end_turn()  # a checkpoint would wait for it
-        with self._writing, translated(self.path), self._building() if publish else self._appending() as batch:
+        written = self._writer.build(without, leave_out) if publish else self._writer.append()
+        with self._writing, translated(self.path), written as batch:
             yield batch
 
     def nodes(self) -> int:
@@ -237,7 +263,7 @@ class SqliteStore:
             self._pool.shutdown()
             self._pool = None
         self._readers.close()
-        self._close_writer()
+        self._writer.close()
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -246,82 +272,6 @@ class SqliteStore:
     def _fence(self) -> AbstractContextManager[object]:
         """A block around a commit: a run whose lease was taken over must not commit over its successor."""
         return nullcontext() if self._lease is None else self._lease_file.fence(self._lease)
-
-    @contextmanager
-    def _appending(self) -> Iterator[SqliteBatch]:
-        """One transaction on the served generation."""
-        files.remove_leftovers(self.path)
-        connection = self._open_writer()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield SqliteBatch(connection, self._clock)
-            with self._fence():
-                connection.execute("COMMIT")
-        except BaseException:
-            # SQLite itself ends the transaction after some errors of the disk.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        self._readers.look_again()
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
-    @contextmanager
-    def _building(self, *, create: bool = False) -> Iterator[SqliteBatch]:
-        """The next generation, built from a copy of the served one. Becomes the served one if the block ends without an
-        error.
-        """
-        files.remove_leftovers(self.path)
-        served = files.current_generation(self.path) if create else files.served_generation(self.path)
-        self._close_writer()
-        generation = files.next_generation(self.path)
-        connection = apsw.Connection(str(self.path / generation))
-        try:
-            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA cache_size = -262144")
-            if served is not None:
-                with connection.backup("main", self._readers.connection(), "main") as copy:
-                    copy.step()
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = OFF")
-            batch = SqliteBatch(connection, self._clock)
-            connection.execute("BEGIN")
-            yield batch
-            connection.execute("COMMIT")
-            # The header says WAL from here. Leaving exclusive mode first allows the side files to be removed at close.
-            connection.execute("PRAGMA locking_mode = NORMAL")
-            connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
-        check_built(self.path / generation)
-        files.fsync_generation(self.path, generation)
-        with self._fence():
-            files.publish(self.path, generation)
-        self._readers.look_again()
-        files.remove_leftovers(self.path)
-
-    def _open_writer(self) -> apsw.Connection:
-        generation = files.served_generation(self.path)
-        if self._writer is not None:
-            if self._writer[0] == generation:
-                return self._writer[1]
-            self._close_writer()
-        connection = apsw.Connection(
-            str(self.path / generation), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS_KEPT
-        )
-        connection.set_busy_timeout(BUSY_MS)
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("PRAGMA cache_size = -131072")
-        self._writer = (generation, connection)
-        return connection
-
-    def _close_writer(self) -> None:
-        if self._writer is not None:
-            connection, self._writer = self._writer[1], None
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            connection.close()
 
     def tables(self) -> frozenset[str]:
         """Names of the tables that exist; empty if the store does not exist."""
@@ -341,9 +291,28 @@ class SqliteStore:
         self._check_writable()
         new = files.current_generation(self.path) is None
         self.path.mkdir(parents=True, exist_ok=True)
-        with self._writing, translated(self.path), self._building(create=True) if new else self._appending() as batch:
+        written = self._writer.build(first=True) if new else self._writer.append()
+        with self._writing, translated(self.path), written as batch:
             for statement in statements:
                 batch.connection.execute(statement)
+
+    def is_outdated(self) -> bool:
+        """Whether the served generation was written without checksums."""
+        generation = files.current_generation(self.path)
+        with translated(self.path):
+            return generation is not None and not has_checksums(self.path / generation)
+
+    def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
+        """Reads every page and row of the served generation, and yields what is damaged."""
+        generation = files.served_generation(self.path)
+        is_intact = True
+        with translated(self.path):
+            for each in find_damage(self.path / generation, self._tables, chunk_size, checked):
+                is_intact = False
+                damage.note(self.path, f"{each.table}: {each.cause}")
+                yield each
+        if is_intact:
+            damage.forget(self.path)
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""

@@ -6,18 +6,21 @@ the files (etl/lake/file_check.py). The messages of each milestone are counted a
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from db.damage import Checked, Damage
 from db.intervals import Intervals, add, in_words, of_indices, subtract
 from etl.engine.delta_log import DeltaLog
 from etl.engine.delta_replay import LogCheck
+from etl.engine.file_systems import file_system
 from etl.engine.process_pool import run_tasks
-from etl.lake.delta import TABLES
+from etl.lake.delta import KEY, TABLES
 from etl.lake.file_check import FileResult, FileTask, check_file
 from etl.lake.paths import lake_root
 from etl.lake.row_checks import COUNTS, COUNTS_BY_MILESTONE, sums_of
@@ -65,6 +68,19 @@ def check_lake(root: str, checked: Checked, sums: LakeSums | None = None) -> Ite
     results = run_tasks(check_file, tasks, processes=os.cpu_count() or 1, size=total)
     for _, group in groupby(zip(tasks, results, strict=True), key=lambda pair: _group(pair[0])):
         yield from _checked_group(group, checked, sums, total)
+
+
+def known_milestones(root: str) -> Intervals:
+    """The milestones in the files of a lake that can be read."""
+    log = DeltaLog(f"{lake_root(root)}/milestones", TABLES["milestones"])
+    if not log.exists():
+        return []
+    system, found = file_system(log.root), Intervals()
+    for file in log.files():
+        with suppress(OSError, pa.ArrowException), system.open_input_file(file.path) as source:
+            indices = pq.read_table(source, columns=[KEY]).column(KEY)
+            found = add(found, of_indices(indices.drop_null().to_pylist()))
+    return found
 
 
 def _group(task: FileTask) -> tuple[str, int]:

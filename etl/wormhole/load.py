@@ -259,9 +259,8 @@ class VaaLoad:
         ]
         if is_rebuild:
             makers.append(lambda _: tables.rejects(publication.lake.read("rejects")))
-        with publication.store.batch(publish=publish) as batch:
-            for table in (*OWN, schema.splits, schema.tails, schema.rejects) if is_rebuild else ():
-                batch.clear(table)
+        emptied = (*OWN, schema.splits, schema.tails, schema.rejects) if is_rebuild else ()
+        with publication.store.batch(publish=publish, without=emptied) as batch:
             for day in touched.counted_days:
                 for measure in frames.MEASURES:
                     batch.delete(vaa_daily, (measure, day))

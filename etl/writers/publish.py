@@ -8,7 +8,7 @@ Invariants:
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
@@ -23,7 +23,6 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, in_words, size
 from db.model import Lookup
 from db.partitions import WINDOW, ranges_of, whole_windows
-from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
@@ -40,7 +39,6 @@ from etl.tables.frames import FrameMaker
 from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.tables.run_frames import FrameSource, RunRows, run_makers
-from etl.writers.archived_marks import find_logged, write_logged
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun
@@ -111,8 +109,8 @@ class Publication:
             [run] if bulk else batches(self.lake, run, self.report.messages, self.settings.batch_messages)
         ):
             with self.store.batch(publish=bulk) as batch:
-                sized._write(batch, intervals, opening, committing, record=number == 0)
-            self._write_ranges(intervals)
+                sized.write(batch, intervals, opening, committing, record=number == 0)
+            self.write_ranges(intervals)
         self.write_file_rejects(files)
 
     def for_messages(self, messages: int) -> "Publication":
@@ -140,24 +138,6 @@ class Publication:
         sizes, wrote = (self.store_settings.range_size, self.store_settings.partition_size), self.report.wrote
         return FewRowsWriter(FewPartitions(self.reads, run, counted, *sizes, wrote, first))
 
-    def republish(self, run: Intervals, expected: Callable[[], Expectation]) -> None:
-        """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
-        archive files, which the lake does not contain. `expected` returns what must be written.
-        """
-        logged = find_logged(self.reads, self.store_settings.chunk_size, run)
-        with ThreadPoolExecutor(2, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
-            for table in (*CLAIMS, *FILLED_BY_LAKE):
-                batch.clear(table)
-            write_logged(batch, self.store_settings.chunk_size, logged)
-            for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
-                batch.delete(schema.keyspace_info, (name,))
-            opening = pool.submit(self.open_splits, run, known=False)
-            self._write(batch, run, opening.result, pool.submit(expected), record=True)
-            self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
-            if self.lake.has("pending"):
-                self._write_pending(batch, run[-1][1] + 1 if run else 1)
-        self._write_ranges(run)
-
     def publish_pending(self) -> None:
         """Writes the pending messages of the lake, with the milestone after the newest one as their position.
 
@@ -165,9 +145,9 @@ class Publication:
         """
         newest = self.reads.newest_milestone()
         with self.store.batch() as batch:
-            self._write_pending(batch, 1 if newest is None else newest + 1)
+            self.write_pending(batch, 1 if newest is None else newest + 1)
 
-    def _write_pending(self, batch: Batch, est: int) -> None:
+    def write_pending(self, batch: Batch, est: int) -> None:
         """Writes the pending messages of the lake at the position of that milestone, each until a day after it was
         received. They are those of one day, so this process holds their rows.
         """
@@ -232,7 +212,7 @@ class Publication:
         self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
-    def _write(
+    def write(
         self,
         batch: Batch,
         intervals: Intervals,
@@ -313,7 +293,8 @@ class Publication:
         ends = self.reads.many(schema.date_cache, [(day,) for day in sorted(days)])
         return tables_milestones.with_ends(self.spark, few, ends)
 
-    def _write_ranges(self, intervals: Intervals) -> None:
+    def write_ranges(self, intervals: Intervals) -> None:
+        """Writes `ranges` and `proofs` after the rows of these milestones."""
         extend_ranges(self.store, self.reads, intervals, self.store_settings.chunk_size)
 
     def write_file_rejects(self, files: Sequence[str]) -> None:

@@ -1,8 +1,15 @@
 """The stores of the contract suite: a fixture NAME_settings for each, and what they share."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
 import pytest
 
 from db.connect import StoreSettings, open_store
+from db.sqlite.checksums import connect
 from db.store import WritableStore
 
 NETWORK = "permatest-1"
@@ -41,3 +48,34 @@ def settings_of(url: str) -> StoreSettings:
 def reopened(settings: StoreSettings) -> WritableStore:
     """One more writing client of the same store."""
     return open_store(settings, writable=True)
+
+
+def generation_of(folder: Path) -> Path:
+    """The served file of a SQLite store."""
+    return folder / (folder / "CURRENT").read_text().strip()
+
+
+@contextmanager
+def changing(generation: Path) -> Iterator[apsw.Connection]:
+    """Changes a generation as SQLite does with checksums, in one transaction."""
+    with closing(connect(generation, apsw.SQLITE_OPEN_READWRITE)) as connection, connection:
+        yield connection
+
+
+def without_checksums(generation: Path) -> None:
+    """Writes a generation again as the versions before checksums wrote it."""
+    old = generation.with_name("old.sqlite")
+    with closing(sqlite3.connect(generation)) as source, closing(sqlite3.connect(old)) as target:
+        target.execute("PRAGMA page_size = 16384")
+        target.execute("PRAGMA journal_mode = WAL")
+        target.executescript("\n".join(source.iterdump()))
+    old.replace(generation)
+
+
+def flip(file: Path, position: int) -> None:
+    """Inverts one bit of a file. `position`: in bits."""
+    with file.open("r+b") as stream:
+        stream.seek(position // 8)
+        (byte,) = stream.read(1)
+        stream.seek(position // 8)
+        stream.write(bytes([byte ^ 1 << position % 8]))

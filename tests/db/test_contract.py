@@ -6,6 +6,7 @@ import inspect
 import itertools
 import threading
 import time
+from hashlib import blake2b
 
 import pytest
 
@@ -32,6 +33,17 @@ def test_an_adapter_has_the_signatures_of_the_port(store, port):
         found = getattr(type(store), name)
         assert list(inspect.signature(found).parameters.values()) == list(inspect.signature(wanted).parameters.values())
         assert inspect.iscoroutinefunction(found) == inspect.iscoroutinefunction(wanted), name
+
+
+def test_a_check_names_messages_whose_bytes_have_another_hash(store):
+    rows = [(blake2b(each, digest_size=32).digest(), each, 7) for each in (b"a", b"b")]
+    put(store, schema.messages, ("message_id", "message", "milestone_index"), [*rows, (C, b"c", 9)])
+    progress = []
+    (found,) = store.check(100, lambda *of: progress.append(of))
+    assert (found.table, found.rows, found.milestones) == ("messages", f"message_id {C.hex()}", [(9, 9)])
+    assert found.cause == "its bytes have another hash"
+    assert "messages" in [name for name, _, _ in progress]
+    assert store.damage() == "messages: its bytes have another hash"
 
 
 async def test_a_row_comes_back_in_the_types_of_its_columns(store):

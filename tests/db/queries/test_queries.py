@@ -7,9 +7,10 @@ import pytest
 
 from db import schema, sync
 from db.queries import messages, milestones, outputs, transactions
-from db.store import NotFound
+from db.store import NotFound, StoreDamaged
 from etl.store_reads import StoreReads
 from etl.writers.archived_marks import find_logged, note_logged, write_logged
+from ledger import ids
 
 A, B = b"\xaa" * 32, b"\xbb" * 32
 
@@ -33,13 +34,25 @@ def put_range(store, range_id, rows):
 
 
 async def test_a_message_is_final_before_it_is_pending(store):
-    put(store, schema.pending_messages, ("message_id", "message"), [(A, b"p"), (B, b"p")])
-    put(store, schema.messages, ("message_id", "message", "milestone_index"), [(A, b"f", 0)])
-    assert (await messages.get_message(store, A.hex()))["milestone_index"] == 0
-    assert "milestone_index" not in await messages.get_message(store, B.hex())
+    final, pending = ids.message_id(b"f"), ids.message_id(b"p")
+    put(store, schema.pending_messages, ("message_id", "message"), [(final, b"f"), (pending, b"p")])
+    put(store, schema.messages, ("message_id", "message", "milestone_index"), [(final, b"f", 0)])
+    assert (await messages.get_message(store, final.hex()))["milestone_index"] == 0
+    assert "milestone_index" not in await messages.get_message(store, pending.hex())
     assert await messages.find_message(store, "cc" * 32) is None
     with pytest.raises(NotFound, match="message cccc"):
         await messages.get_message(store, "cc" * 32)
+
+
+async def test_bytes_that_are_not_those_of_the_id_are_damage(store):
+    right, wrong = ids.message_id(b"f"), ids.message_id(b"p")
+    put(store, schema.messages, ("message_id", "message"), [(right, b"f"), (wrong, b"q")])
+    assert [row["message"] for row in await messages.find_messages(store, [right.hex(), "cc" * 32])] == [b"f"]
+    assert store.damage() is None
+    for query in (messages.get_message(store, wrong.hex()), messages.find_messages(store, [right.hex(), wrong.hex()])):
+        with pytest.raises(StoreDamaged, match=f"message {wrong.hex()} have another hash"):
+            await query
+    assert store.damage() == f"the bytes of message {wrong.hex()} have another hash"
 
 
 async def test_an_output_whose_creator_is_not_loaded_is_not_found(store):

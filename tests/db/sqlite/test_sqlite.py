@@ -23,11 +23,11 @@ from db.schema.dialects import create_table_sqlite
 from db.schema.migration_files import check
 from db.sqlite import files as sqlite_files
 from db.sqlite import readers as sqlite_readers
-from db.sqlite import store as sqlite
+from db.sqlite import writer as sqlite_writer
 from db.sqlite.store import SqliteStore
 from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
 from tests.conftest import ROOT
-from tests.db.stores import reopened, settings_of
+from tests.db.stores import changing, reopened, settings_of
 
 KEY = ("ms_range_id", "milestone_index")
 
@@ -241,7 +241,7 @@ def test_a_crash_at_any_step_of_a_publication_leaves_the_old_generation(settings
 
         return call
 
-    monkeypatch.setattr(sqlite, "check_built", crashing(sqlite.check_built))
+    monkeypatch.setattr(sqlite_writer, "check_built", crashing(sqlite_writer.check_built))
     monkeypatch.setattr(sqlite_files, "fsync", crashing(sqlite_files.fsync))
     monkeypatch.setattr(Path, "replace", crashing(Path.replace))
     with pytest.raises(KeyboardInterrupt):
@@ -449,9 +449,8 @@ def test_a_damaged_file_is_not_reported_as_an_unavailable_store(settings, folder
     ],
 )
 def test_a_store_that_drifted_from_the_schema_is_rejected(settings, folder, change, message):
-    with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
+    with changing(folder / "gen-000001.sqlite") as connection:
         connection.execute(change)
-    connection.close()
     with pytest.raises(StoreMismatch, match=message):
         open_store(settings)
 
@@ -461,10 +460,9 @@ def test_columns_may_be_in_any_order_but_the_key_may_not(settings, folder):
     columns = schema.tags.columns
 
     def put(table):
-        with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
+        with changing(folder / "gen-000001.sqlite") as connection:
             connection.execute("DROP TABLE tags")
             connection.execute(create_table_sqlite(table))
-        connection.close()
 
     put(replace(schema.tags, columns=columns[::-1]))
     open_store(settings).close()
@@ -482,9 +480,8 @@ def test_columns_may_be_in_any_order_but_the_key_may_not(settings, folder):
     ],
 )
 def test_a_migration_record_that_contradicts_the_files_is_rejected(settings, folder, change, message):
-    with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
+    with changing(folder / "gen-000001.sqlite") as connection:
         connection.execute(change)
-    connection.close()
     with pytest.raises(StoreMismatch, match=message):
         open_store(settings)
 

@@ -1,0 +1,95 @@
+"""The `permanode fsck` command: finds damaged rows of store and lake."""
+
+import json
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli.bars import shown
+from cli.options import Json, etl_settings
+from cli.progress import printable
+from db.admin.fsck import repair_of
+from db.connect import StoreSettings, open_adapter
+from db.damage import Checked, Damage
+from db.intervals import in_words
+from etl.report import WITH_REJECTS, Progress
+
+if TYPE_CHECKING:
+    from etl.engine.settings import EtlSettings
+    from etl.lake.fsck import LakeSums
+
+CHECKED = ("store", "lake")
+
+
+def fsck(
+    context: typer.Context,
+    only: Annotated[
+        Literal["store", "lake"] | None, typer.Option("--only", help="Check only one of them. Default: both.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Reads every row of store and lake, and lists each damaged one.
+
+    In a SQLite store it compares all pages with their checksums, and the bytes of each message with its id; a cluster
+    compares its files with their own checksums. Files of the lake are compared with the checksums in its log, and their
+    messages with their ids. It changes nothing, and the store can be served and loaded meanwhile.
+
+    At the end it prints the commands that repair what it found. Exit code 3: something is damaged.
+
+    Example: permanode fsck
+    """
+    from etl.lake.fsck import LakeSums, known_milestones
+    from etl.runs import lake_path
+
+    store, etl = etl_settings(context)
+    sums, found = LakeSums(), dict[str, list[Damage]]()
+    with shown() as notify:
+
+        def checked(what: str, done: int, total: int | None) -> None:
+            stage, unit = (what, "rows") if total is None else (name, "bytes")
+            notify(Progress(stage, done, total, unit))
+
+        for name in CHECKED if only is None else (only,):
+            found[name] = []
+            for each in _check(name, store, etl, checked, sums):
+                found[name].append(each)
+                if not as_json:
+                    typer.echo(_line(name, each))
+    repair = repair_of(found["store"], known_milestones(lake_path(store, etl))) if found.get("store") else None
+    if as_json:
+        values = {name: [asdict(each) for each in damages] for name, damages in found.items()}
+        typer.echo(json.dumps({**values, "repair": asdict(repair) if repair else None}, indent=2))
+    elif not any(found.values()):
+        typer.echo(f"no damage in {' and '.join(found)}")
+    if not as_json and sums.unsummed:
+        typer.echo(f"{sums.unsummed} files of the lake have no checksum; `permanode lake compact` gives them one")
+    if not as_json and repair is not None:
+        steps = [*([repair.before] if repair.before else []), *repair.commands]
+        typer.echo("\n".join(["to repair the store:", *(f"  {step}" for step in steps)]))
+    if not as_json and found.get("lake"):
+        typer.echo(
+            "to repair the lake: restore its damaged files from a backup, or load their milestones again from the "
+            "archive files with `permanode load ARCHIVE --range FIRST:LAST --force`"
+        )
+    raise typer.Exit(WITH_REJECTS if any(found.values()) else 0)
+
+
+def _check(name: str, store: StoreSettings, etl: "EtlSettings", checked: Checked, sums: "LakeSums") -> Iterable[Damage]:
+    from etl.lake.fsck import check_lake
+    from etl.runs import lake_path
+
+    if name == "lake":
+        yield from check_lake(lake_path(store, etl), checked, sums)
+        return
+    with closing(open_adapter(store, writable=False)) as adapter:
+        yield from adapter.check(store.range_size, checked)
+
+
+def _line(name: str, damage: Damage) -> str:
+    """One damage on one line."""
+    where = f"{name} {damage.table}".strip()
+    milestones = f" (milestones {in_words(damage.milestones)})" if damage.milestones else ""
+    return printable(f"{where}, {damage.place}: {damage.rows}: {damage.cause}{milestones}")

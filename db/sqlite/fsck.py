@@ -1,0 +1,77 @@
+"""Finds the damage of a generation: pages that differ from their checksum, with the rows on them, and wrong hashes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from db.damage import HASHED, Checked, Damage, damage_of, key_text, milestones_of, wrong_hash
+from db.model import Table
+from db.sqlite.batch import disagreements
+from db.sqlite.checksums import connect
+from db.sqlite.damaged_pages import FREE, SCHEMA, damaged_pages, owners_of
+from db.sqlite.salvage import ignore_checksums, read_rows
+from db.store import Unreadable
+
+ROWS_BETWEEN_REPORTS = 10_000
+DIFFERS = "the page differs from its checksum"
+
+
+def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: Checked) -> Iterator[Damage]:
+    """Reads all pages and all rows of a generation, and yields what is damaged. `chunk_size`: milestones per range."""
+    pages = damaged_pages(file, checked)
+    owners = owners_of(file, pages) if pages else {}
+    for page in pages:
+        name = "" if owners is None else owners[page]
+        if name == SCHEMA:
+            # No table can be opened without it.
+            yield Damage(SCHEMA, f"{file.name}, page {page}", "all rows of all tables", DIFFERS)
+            return
+        if name == FREE:
+            yield Damage("", f"{file.name}, page {page}", "a page without rows", DIFFERS)
+    for table in tables:
+        own = pages if owners is None else [page for page in pages if owners[page] == table.name]
+        if own:
+            yield from _on_pages(file, table, own, chunk_size)
+    for table in tables:
+        if table in HASHED:
+            yield from _wrong_hashes(file, table, chunk_size, checked)
+    if not pages:
+        for name, meaning in disagreements(partial(connect, file)):
+            yield Damage(name, file.name, meaning, "the tables contradict each other")
+
+
+def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int) -> Iterator[Damage]:
+    place = f"{file.name}, page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
+    is_found = False
+    with closing(connect(file)) as checked, closing(connect(file)) as unchecked:
+        ignore_checksums(unchecked)
+        for row in read_rows(checked, unchecked, table, [*table.key, *_rest(table)]):
+            if isinstance(row, Unreadable):
+                is_found = True
+                yield damage_of(row, place, DIFFERS, chunk_size)
+    if not is_found:
+        yield Damage(table.name, place, "unknown", DIFFERS)
+
+
+def _wrong_hashes(file: Path, table: Table, chunk_size: int, checked: Checked) -> Iterator[Damage]:
+    """Rows that can be read, but whose bytes have another hash."""
+    hash_column, data_column = HASHED[table]
+    names = [*table.key, *_rest(table)]
+    with closing(connect(file)) as connection, closing(connect(file)) as unchecked:
+        ignore_checksums(unchecked)
+        for number, row in enumerate(read_rows(connection, unchecked, table, names)):
+            if number % ROWS_BETWEEN_REPORTS == 0:
+                checked(table.name, number, None)
+            if isinstance(row, Unreadable):
+                continue
+            values = dict(zip(names, row, strict=True))
+            fault = wrong_hash(table, values[hash_column], values[data_column])
+            if fault is not None:
+                milestones = milestones_of(Unreadable(table, [values]), chunk_size)
+                yield Damage(table.name, file.name, key_text(table, row[: len(table.key)]), fault, milestones)
+
+
+def _rest(table: Table) -> list[str]:
+    """The columns after the key."""
+    return [name for name in table.names if name not in table.key]

@@ -1,0 +1,115 @@
+"""The two ways to write a store: a transaction on the served generation, and a next generation beside it."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import apsw
+
+from db.model import Table
+from db.sqlite import building
+from db.sqlite.batch import SqliteBatch, check_built
+from db.sqlite.checksums import connect
+from db.sqlite.files import (
+    current_generation,
+    fsync_generation,
+    next_generation,
+    publish,
+    remove_leftovers,
+    served_generation,
+)
+from db.sqlite.readers import BUSY_MS, STATEMENTS_KEPT, Readers
+from db.store import LeaveOut
+
+
+class Writer:
+    """Writes one store. `fence` is a block around a commit that raises if the lease was lost."""
+
+    def __init__(
+        self,
+        path: Path,
+        tables: Sequence[Table],
+        readers: Readers,
+        clock: Callable[[], float],
+        fence: Callable[[], AbstractContextManager[object]],
+    ) -> None:
+        self._path = path
+        self._tables = tables
+        self._readers = readers
+        self._clock = clock
+        self._fence = fence
+        self._open: tuple[str, apsw.Connection] | None = None
+
+    @contextmanager
+    def append(self) -> Iterator[SqliteBatch]:
+        """One transaction on the served generation."""
+        remove_leftovers(self._path)
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield SqliteBatch(connection, self._clock)
+            with self._fence():
+                connection.execute("COMMIT")
+        except BaseException:
+            # SQLite itself ends the transaction after some errors of the disk.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._readers.look_again()
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    @contextmanager
+    def build(
+        self, without: Collection[Table] = (), leave_out: LeaveOut | None = None, *, first: bool = False
+    ) -> Iterator[SqliteBatch]:
+        """The next generation, which becomes the served one if the block ends without an error.
+
+        It begins with the rows of the served one as WritableStore.batch says. `first`: there may be no served one.
+        """
+        remove_leftovers(self._path)
+        served = current_generation(self._path) if first else served_generation(self._path)
+        self.close()
+        generation = next_generation(self._path)
+        connection = building.create(self._path / generation)
+        try:
+            if served is not None:
+                building.copy(self._path / served, connection, self._tables, without, leave_out)
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = OFF")
+            batch = SqliteBatch(connection, self._clock)
+            connection.execute("BEGIN")
+            yield batch
+            connection.execute("COMMIT")
+            # The header says WAL from here. Leaving exclusive mode first allows the side files to be removed at close.
+            connection.execute("PRAGMA locking_mode = NORMAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        check_built(self._path / generation)
+        fsync_generation(self._path, generation)
+        with self._fence():
+            publish(self._path, generation)
+        self._readers.look_again()
+        remove_leftovers(self._path)
+
+    def close(self) -> None:
+        """Checkpoints what was appended, and closes the file."""
+        if self._open is not None:
+            connection, self._open = self._open[1], None
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.close()
+
+    def _connection(self) -> apsw.Connection:
+        generation = served_generation(self._path)
+        if self._open is not None:
+            if self._open[0] == generation:
+                return self._open[1]
+            self.close()
+        connection = connect(self._path / generation, apsw.SQLITE_OPEN_READWRITE, statements=STATEMENTS_KEPT)
+        connection.set_busy_timeout(BUSY_MS)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA cache_size = -131072")
+        self._open = (generation, connection)
+        return connection

@@ -1,0 +1,194 @@
+"""Checksums of pages: damaged data are never returned, and the check finds all of them.
+
+The rows are those of the oracle ledger, written by the naive reference.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db import schema
+from db.admin.migrate import CHECKSUMS, migrate
+from db.connect import StoreSettings, open_adapter, open_store
+from db.damage import Damage
+from db.sqlite import damage
+from db.sqlite.checksums import connect, has_checksums
+from db.store import StoreDamaged, StoreMismatch, Unreadable
+from tests.api.conftest import filled_store
+from tests.api.http.test_error_shape import assert_shape
+from tests.api.oracle import Oracle
+from tests.db.stores import flip, generation_of, without_checksums
+from tests.etl.store_rows import stored_rows
+from tests.reference import ORACLE
+
+CHUNK_SIZE, PARTITION_SIZE = 20, 30
+FLIPS, ALL_FLIPS = 60, 1_000
+"""Bits that are inverted one after another by default, and with `--slow`."""
+
+HEADER_BITS = 100 * 8
+"""The header of the file, which also says whether pages have checksums."""
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Oracle:
+    return Oracle.read(ORACLE)
+
+
+@pytest.fixture(scope="module")
+def settings(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> StoreSettings:
+    """A filled store."""
+    folder = tmp_path_factory.mktemp("checksums") / "store"
+    filled_store(folder, oracle, CHUNK_SIZE, PARTITION_SIZE).close()
+    return StoreSettings(f"sqlite:///{folder}", oracle.expected["network"], CHUNK_SIZE, PARTITION_SIZE)
+
+
+@pytest.fixture
+def folder(settings: StoreSettings) -> Path:
+    return Path(settings.url.removeprefix("sqlite:///"))
+
+
+@pytest.fixture
+def generation(folder: Path) -> Iterator[Path]:
+    """The served file, which is restored afterwards."""
+    file = generation_of(folder)
+    data = file.read_bytes()
+    yield file
+    file.write_bytes(data)
+    damage.forget(folder)
+
+
+def found(settings: StoreSettings) -> list[Damage]:
+    with closing(open_adapter(settings, writable=False)) as store:
+        return list(store.check(CHUNK_SIZE, lambda *_: None))
+
+
+def read_all(settings: StoreSettings) -> dict[str, list[Any]] | None:
+    """Every row of every table, as requests read them. None if a damaged page prevents it."""
+    adapter: Any = open_adapter(settings, writable=False)
+    with closing(adapter):
+        try:
+            return {table.name: adapter.read_all(table) for table in schema.TABLES if table is not schema.lease}
+        except StoreDamaged:
+            return None
+
+
+@pytest.mark.parametrize("count", [FLIPS, pytest.param(ALL_FLIPS, marks=pytest.mark.slow)])
+def test_every_flipped_bit_is_found_and_no_wrong_row_is_returned(
+    settings: StoreSettings, folder: Path, generation: Path, count: int
+) -> None:
+    rows = read_all(settings)
+    assert rows is not None
+    assert len(rows["messages"]) > 100
+    assert found(settings) == []
+    seed = random.randrange(2**32)
+    chosen = random.Random(seed)
+    bits = generation.stat().st_size * 8
+    unread = 0
+    for number in range(count):
+        position = chosen.randrange(HEADER_BITS if number % 10 == 0 else bits)
+        flip(generation, position)
+        assert found(settings), f"bit {position} of seed {seed} is not found"
+        damage.forget(folder)
+        unread += (read := read_all(settings)) is None
+        assert read in (None, rows), f"bit {position} of seed {seed} changes rows"
+        flip(generation, position)
+        damage.forget(folder)
+    assert unread > count / 2
+    assert found(settings) == []
+
+
+def test_the_rows_on_a_damaged_page_are_named(settings: StoreSettings, generation: Path) -> None:
+    """SQLite's dbstat counts the rows on the page. The row after them, on the page above, cannot be found either."""
+    with closing(connect(generation)) as connection:
+        pages = connection.execute(
+            "SELECT pageno, ncell FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY path"
+        ).fetchall()
+        ids = [row[0] for row in connection.execute("SELECT message_id FROM messages ORDER BY message_id")]
+        milestones = dict(connection.execute("SELECT message_id, milestone_index FROM messages").fetchall())
+    assert len(pages) > 2
+    page, cells = pages[0]
+    flip(generation, (int(page) - 1) * 16_384 * 8 + 12_000 * 8)
+    (one,) = found(settings)
+    of_page = ids[: int(cells) + 1]
+    assert (one.table, one.place) == ("messages", f"{generation.name}, page {page}")
+    assert one.rows == f"{cells + 1} rows from message_id {of_page[0].hex()} to message_id {of_page[-1].hex()}"
+    assert one.cause == "the page differs from its checksum"
+    expected = sorted({int(milestones[each]) for each in of_page})
+    assert sorted({index for first, last in one.milestones for index in range(first, last + 1)}) == expected
+
+
+async def test_a_damaged_store_is_unhealthy_until_the_next_generation(
+    settings: StoreSettings, folder: Path, generation: Path, oracle: Oracle
+) -> None:
+    with closing(connect(generation)) as connection:
+        page = connection.execute(
+            "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
+        ).get
+        (first,) = connection.execute("SELECT message_id FROM messages ORDER BY message_id LIMIT 1").fetchall()
+    flip(generation, (int(page) - 1) * 16_384 * 8 + 12_000 * 8)
+    with closing(open_store(settings)) as store:
+        app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
+            assert (await client.get("/health")).status_code == 200
+            text = assert_shape(await client.get(f"/api/v1/messages/{first[0].hex()}"), 503)
+            assert "permanode fsck" in text
+            text = assert_shape(await client.get("/health"), 503)
+            assert text == "network testing has a damaged store: a page differs from its checksum"
+    # Another process, and a later start, know it too.
+    with closing(open_store(settings)) as later:
+        assert later.damage() == "a page differs from its checksum"
+    current = (folder / "CURRENT").read_text()
+    (folder / "gen-000099.sqlite").write_bytes(generation.read_bytes())
+    (folder / "CURRENT").write_text("gen-000099.sqlite\n")
+    with closing(open_store(settings)) as later:
+        assert later.damage() is None
+    (folder / "CURRENT").write_text(current)
+
+
+def test_a_load_does_not_copy_damage(settings: StoreSettings, folder: Path, generation: Path) -> None:
+    rows = stored_rows(folder)
+    with closing(connect(generation)) as connection:
+        page = connection.execute(
+            "SELECT pageno FROM dbstat WHERE name = 'parents' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
+        ).get
+    flip(generation, int(page) * 16_384 * 8 - 9)  # in the checksum, so that the rows themselves are right
+    with closing(open_store(settings, writable=True)) as store:
+        with (
+            pytest.raises(
+                StoreDamaged, match=r"damaged data in .*checksum; find the damaged rows with `permanode fsck`"
+            ),
+            store.batch(publish=True),
+        ):
+            pass
+        lost: list[Unreadable] = []
+        with store.batch(publish=True, leave_out=lost.append) as batch:
+            missing = [dict(row) for each in lost for row in each.rows]
+            names = schema.parents.names
+            batch.upsert(schema.parents, names, [[row[name] for name in names] for row in missing])
+    assert {(each.table.name, each.total) for each in lost} == {("parents", len(rows["parents"]))}
+    assert len(missing) > 10
+    assert stored_rows(folder) == rows
+    assert found(settings) == []
+
+
+def test_a_store_without_checksums_is_migrated(oracle: Oracle, tmp_path: Path) -> None:
+    settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", oracle.expected["network"], CHUNK_SIZE, PARTITION_SIZE)
+    filled_store(tmp_path / "store", oracle, CHUNK_SIZE, PARTITION_SIZE).close()
+    rows = stored_rows(tmp_path / "store")
+    without_checksums(generation_of(tmp_path / "store"))
+    assert not has_checksums(generation_of(tmp_path / "store"))
+    with pytest.raises(StoreMismatch, match="no checksums; run `permanode migrate`"):
+        open_store(settings)
+    assert migrate(settings) == [CHECKSUMS]
+    assert has_checksums(generation_of(tmp_path / "store"))
+    assert found(settings) == []
+    assert stored_rows(tmp_path / "store") == rows
+    assert migrate(settings) == []
