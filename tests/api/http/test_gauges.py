@@ -92,6 +92,7 @@ def note(store: WritableStore, **notes: str) -> None:
 
 WITHOUT_NOTES = {
     "store_up": 1,
+    "store_damaged": 0,
     "newest_milestone": NEWEST,
     "milestones complete": 3,
     "milestones incomplete": 0,
@@ -153,6 +154,9 @@ class AwayStore:
     def __init__(self, *, hangs: bool) -> None:
         self._hangs = hangs
 
+    def damage(self) -> None:
+        """None was found before."""
+
     async def disk_space(self) -> NoReturn:
         if self._hangs:
             await asyncio.Event().wait()
@@ -166,8 +170,16 @@ async def test_a_store_that_does_not_respond_is_down_and_the_others_are_not_affe
     monkeypatch.setattr("api.gauges.READ_S", 0.2)
     async with client_of({NETWORK: store, "away": AwayStore(hangs=hangs)}) as client:
         response = await client.get("/metrics")
-    assert read_gauges(response, "away") == {"store_up": 0}
+    assert read_gauges(response, "away") == {"store_up": 0, "store_damaged": 0}
     assert read_gauges(response).items() >= WITHOUT_NOTES.items()
+
+
+async def test_damage_that_a_read_found_is_reported(store: WritableStore) -> None:
+    async with client_of({NETWORK: store}) as client:
+        assert read_gauges(await client.get("/metrics"))["store_damaged"] == 0
+    store.note_damage("a page differs from its checksum")
+    async with client_of({NETWORK: store}) as client:
+        assert read_gauges(await client.get("/metrics"))["store_damaged"] == 1
 
 
 class CountingStore:
@@ -178,7 +190,7 @@ class CountingStore:
         self.reads = 0
 
     def __getattr__(self, name: str) -> Any:
-        assert name in ("get", "get_many", "slice", "disk_space"), name
+        assert name in ("get", "get_many", "slice", "disk_space", "damage"), name
         self.reads += 1
         return getattr(self._store, name)
 
