@@ -45,6 +45,9 @@ class BrokenStore:
 
     get = get_many = slice = ping = describe = fail
 
+    def damage(self) -> None:
+        """No damage was found."""
+
 
 def client_of(mount: NetworkMount, **transport: Any) -> httpx.AsyncClient:
     app = create_app({"testing": mount}, "testing", ApiSettings())
