@@ -1,7 +1,7 @@
 """The `permanode fsck` command: finds damaged rows of store and lake."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,10 +11,10 @@ import typer
 from cli.bars import shown
 from cli.options import Json, etl_settings
 from cli.progress import printable
-from db.admin.fsck import repair_of
+from db.admin.fsck import Repair, repair_of
 from db.connect import StoreSettings, open_adapter
 from db.damage import Checked, Damage
-from db.intervals import in_words
+from db.intervals import in_words, intervals, word
 from etl.report import WITH_REJECTS, Progress
 
 if TYPE_CHECKING:
@@ -62,19 +62,24 @@ def fsck(
     if as_json:
         values = {name: [asdict(each) for each in damages] for name, damages in found.items()}
         typer.echo(json.dumps({**values, "repair": asdict(repair) if repair else None}, indent=2))
-    elif not any(found.values()):
-        typer.echo(f"no damage in {' and '.join(found)}")
-    if not as_json and sums.unsummed:
-        typer.echo(f"{sums.unsummed} files of the lake have no checksum; `permanode lake compact` gives them one")
-    if not as_json and repair is not None:
-        steps = [*([repair.before] if repair.before else []), *repair.commands]
-        typer.echo("\n".join(["to repair the store:", *(f"  {step}" for step in steps)]))
-    if not as_json and found.get("lake"):
-        typer.echo(
-            "to repair the lake: restore its damaged files from a backup, or load their milestones again from the "
-            "archive files with `permanode load ARCHIVE --range FIRST:LAST --force`"
-        )
+    else:
+        typer.echo("\n".join(_summary(found, repair, sums.unsummed)))
     raise typer.Exit(WITH_REJECTS if any(found.values()) else 0)
+
+
+def _summary(found: Mapping[str, Sequence[Damage]], repair: Repair | None, unsummed: int) -> Iterator[str]:
+    """What to do. `unsummed`: the number of files of the lake without a checksum."""
+    if not any(found.values()):
+        yield f"no damage in {' and '.join(found)}"
+    if unsummed:
+        yield f"{unsummed:,} files of the lake have no checksum; `permanode lake compact` gives them one"
+    if repair is not None:
+        yield "to repair the store:"
+        yield from (f"  {step}" for step in (repair.before, *repair.commands) if step)
+    if of_lake := found.get("lake"):
+        yield "to repair the lake, restore its damaged files from a backup, or load their milestones again:"
+        milestones = intervals(each for damage in of_lake for each in damage.milestones)
+        yield from (f"  permanode load ARCHIVE --range {word(each)} --force" for each in milestones)
 
 
 def _check(name: str, store: StoreSettings, etl: "EtlSettings", checked: Checked, sums: "LakeSums") -> Iterable[Damage]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from db import schema
 from db.damage import Damage
-from db.intervals import Intervals, add, subtract
+from db.intervals import Intervals, add, subtract, word
 from db.schema.protocols import TABLES_OF, WORMHOLE
 
 NEEDED_TO_OPEN = frozenset({"sqlite_schema", schema.keyspace_info.name, schema.migrations.name})
@@ -40,5 +40,5 @@ def repair_of(found: Iterable[Damage], known: Intervals) -> Repair:
     milestones = subtract(milestones, subtract(milestones, known))
     if is_whole or not milestones:
         return Repair(("permanode rebuild",))
-    ranges = " ".join(f"--range {first}:{last + 1}" for first, last in milestones)
+    ranges = " ".join(f"--range {word(each)}" for each in milestones)
     return Repair((f"permanode rebuild {ranges}",))
