@@ -187,16 +187,19 @@ class CassandraStore:
     async def disk_space(self) -> DiskSpace:
         """The sum of what the nodes estimate for one replica, read again after ESTIMATES_KEPT_S."""
         now = time.monotonic()
-        if self._space is None or now - self._space[0] > ESTIMATES_KEPT_S:
-            try:
-                sizes = [each.bytes for each in await self.describe() if each.bytes is not None]
-            except StoreUnavailable:
-                raise
-            except StoreError:
-                # The role may not read the estimates.
-                sizes = []
-            self._space = now, DiskSpace(sum(sizes) if sizes else None, None)
-        return self._space[1]
+        if self._space is not None and now - self._space[0] < ESTIMATES_KEPT_S:
+            return self._space[1]
+        try:
+            sizes = [each.bytes for each in await self.describe() if each.bytes is not None]
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            # The role may not read the estimates.
+            sizes = []
+        found = DiskSpace(sum(sizes) if sizes else None, None)
+        # Without nodes or estimates, the next call looks again.
+        self._space = (now, found) if sizes else None
+        return found
 
     def _describe(self, tables: Collection[Table] | None) -> list[TableSize]:
         partitions: dict[str, int] = {}
