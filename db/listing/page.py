@@ -11,7 +11,7 @@ Invariants:
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from db import schema
 from db.listing import chronicle_paging_state as chronicle_state
@@ -47,8 +47,7 @@ Keep: TypeAlias = Callable[[list[Row], int | None], Awaitable[list[Row]]]
 """Filters rows, at the listing's ledger index if it has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Rows in the listing's order. `cursor` leads to the next page; None: this is the last.
 
     `as_of` is the ledger index of all pages, if the listing has one.

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from db import schema
 from db.model import Lookup, Order, Table
 from db.partitions import ms_range_id
-from db.store import Bound, Key, Row, Store, Where
+from db.store import Bound, Key, Row, Store, Value, Where
 
 HINTS_AT_ONCE = 50
 
@@ -237,15 +237,26 @@ def partition_source(
     )
 
 
+_HINT_COLUMNS: dict[str, list[tuple[int | None, Value]]] = {}
+"""Lookup table → position in its key, or constant, of each partition column of its hints."""
+
+
+def _hint_partition(lookup: Lookup, key: Key) -> Key:
+    columns = _HINT_COLUMNS.get(lookup.table.name)
+    if columns is None:
+        names, constants = dict(lookup.hint_names), dict(lookup.hint_constants)
+        columns = _HINT_COLUMNS[lookup.table.name] = [
+            (None, constants[name]) if name in constants else (lookup.query_columns.index(names.get(name, name)), None)
+            for name in lookup.hints.partition
+        ]
+    return tuple([constant if place is None else key[place] for place, constant in columns])
+
+
 def lookup_source(
     lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None, sieve: Sieve | None = None
 ) -> Source:
     """All partitions of one key of a lookup."""
-    named = dict(zip(lookup.query_columns, key, strict=True))
-    names, constants = dict(lookup.hint_names), dict(lookup.hint_constants)
-    hint_partition = tuple(
-        [constants[name] if name in constants else named[names.get(name, name)] for name in lookup.hints.partition]
-    )
+    hint_partition = _hint_partition(lookup, key)
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:

@@ -52,6 +52,7 @@ class ReadPlan:
         self.rows = rows_renderer(table, names)
         self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
         self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
+        self._hex_clustering = tuple(i for i, name in enumerate(table.clustering) if name in self._hex_names)
         self._names = tuple(names)
         self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "
         self.expires = table.ttl_s is not None
@@ -68,6 +69,14 @@ class ReadPlan:
                 native[index] = bytes.fromhex(native[index])
         return native
 
+    def _clustering(self, values: Sequence[Value]) -> list[Native]:
+        """Values of the first clustering columns in native values. Raises ValueError for an id that is not hex."""
+        native: list[Native] = list(values)
+        for index in self._hex_clustering:
+            if index < len(native):
+                native[index] = bytes.fromhex(native[index])
+        return native
+
     def slice(
         self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
     ) -> tuple[str, list[Native]]:
@@ -78,8 +87,8 @@ class ReadPlan:
             sql = self._slices[shape] = self._render(shape)
         parameters = self.key(partition)
         for bound in (lower, upper):
-            if bound and bound.values:
-                parameters += self.key([*partition, *bound.values])[len(partition) :]
+            if bound is not None:
+                parameters += self._clustering(bound.values)
         return sql, parameters
 
     def scan(
