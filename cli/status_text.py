@@ -37,6 +37,7 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         line("network", status.network + ("" if status.vaas else f": {status.messages:,} messages")),
         *(milestone_lines(status, short) if status.vaas is None else vaa_lines(status.vaas)),
         line("rejects", f"{status.reject_count:,}; `permanode rejects list`" if status.reject_count else "none"),
+        *([] if status.damage is None else [line("damage", f"{status.damage}; `permanode fsck`")]),
         line("size", _size_text(status)),
         line("created as", ", ".join(f"{_short(name)} {value}" for name, value in status.versions.items())),
         line("load", _load_text(status.loads)),

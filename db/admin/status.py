@@ -39,7 +39,8 @@ class Status:
     `unlogged` are complete milestones that no known archive file contains. `rejects` are the first ones, of
     `reject_count` (a cluster whose loads did not note it: at least that many). `space` is that of the store's files.
     `engine` is that of the newest run, `loads` what loads noted. `lag` is set if a follower loads. `reconciliation` is
-    set if the ledger state is known. `vaas` is set only for a Wormhole network, which has no milestones.
+    set if the ledger state is known. `vaas` is set only for a Wormhole network, which has no milestones. `damage` is
+    what a read found damaged first.
     """
 
     network: str
@@ -64,6 +65,7 @@ class Status:
     lag: Lag | None
     reconciliation: Reconciliation | None = None
     vaas: Holdings | None = None
+    damage: str | None = None
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
@@ -101,6 +103,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         lag=await find_lag(store, network) if by_milestone else None,
         reconciliation=None if genesis is None else await find_reconciliation(store),
         vaas=None if by_milestone else await get_holdings(store),
+        damage=store.damage(),
     )
 
 

@@ -77,6 +77,15 @@ def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(s
     assert len(run("status").splitlines()) == 18
 
 
+def test_damage_that_a_read_found_is_reported(store: StoreSettings) -> None:
+    before = run("status").splitlines()
+    with closing(open_store(store)) as opened:
+        opened.note_damage("a page differs from its checksum")
+    damage = "damage      a page differs from its checksum; `permanode fsck`"
+    assert run("status").splitlines() == [*before[:14], damage, *before[14:]]
+    assert json.loads(run("status", "--json"))["damage"] == "a page differs from its checksum"
+
+
 @pytest.mark.parametrize(
     ("exit_code", "begun_at", "text"),
     [
