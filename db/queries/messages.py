@@ -26,7 +26,7 @@ async def find_message(store: Store, message_id: str) -> Row | None:
 
 def check_message(store: Store, message_id: str, row: Row) -> None:
     """Raises StoreDamaged unless the id of a row is the hash of its bytes, and notes it for /health."""
-    if hash_message(row["message"]).hex() != message_id:
+    if hash_message(row["message"] or b"").hex() != message_id:
         cause = f"the bytes of message {message_id} have another hash"
         store.note_damage(cause)
         raise StoreDamaged(f"{cause}; find the damaged rows with `permanode fsck`")

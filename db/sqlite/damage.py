@@ -5,6 +5,7 @@ that were read and written again.
 """
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,4 +49,5 @@ def forget(directory: Path) -> None:
     """Removes the note: the generation was checked and is intact."""
     for key in [each for each in _noted if each[0] == directory]:
         del _noted[key]
-    (directory / NOTE).unlink(missing_ok=True)
+    with suppress(OSError):
+        (directory / NOTE).unlink()

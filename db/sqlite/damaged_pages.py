@@ -17,6 +17,8 @@ PAGES_AT_ONCE = 64
 AGAIN_S = 0.1
 """Time after which a page that differs is read again: a checkpoint may have been writing it."""
 
+PAGE_SIZES = frozenset(1 << power for power in range(9, 17))
+
 SCHEMA = "sqlite_schema"
 """The table that lists the others. Without one of its pages no table can be read."""
 
@@ -28,7 +30,7 @@ def damaged_pages(file: Path, checked: Checked) -> list[int]:
     """The numbers of the pages that differ from their checksum. The first page has number 1."""
     with file.open("rb") as source, closing(apsw.Connection(":memory:")) as connection:
         size, total = page_bytes(source.read(100)), file.stat().st_size
-        if total % size:
+        if size not in PAGE_SIZES or total % size:
             return [1]
         found, at = list[int](), 0
         source.seek(0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from db.model import Table
-from db.sqlite import building
+from db.sqlite import building, damage
 from db.sqlite.batch import SqliteBatch, check_built
 from db.sqlite.checksums import connect
 from db.sqlite.files import (
@@ -89,6 +89,7 @@ class Writer:
         fsync_generation(self._path, generation)
         with self._fence():
             publish(self._path, generation)
+        damage.forget(self._path)
         self._readers.look_again()
         remove_leftovers(self._path)
 

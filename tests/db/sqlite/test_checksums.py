@@ -5,7 +5,7 @@ The rows are those of the oracle ledger, written by the naive reference.
 
 import random
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,19 @@ def test_every_flipped_bit_is_found_and_no_wrong_row_is_returned(
         flip(generation, position)
         damage.forget(folder)
     assert unread > count / 2
+    assert found(settings) == []
+
+
+def test_every_bit_that_says_how_pages_are_stored_is_found(
+    settings: StoreSettings, folder: Path, generation: Path
+) -> None:
+    """Bytes 16 to 23 of the header: the page size, the formats, the room for checksums, and constants."""
+    for position in range(16 * 8, 24 * 8):
+        flip(generation, position)
+        with suppress(StoreDamaged):
+            assert found(settings), position
+        flip(generation, position)
+    damage.forget(folder)
     assert found(settings) == []
 
 
