@@ -8,7 +8,15 @@ and the log has the details.
 import orjson
 
 from db.listing.cursor import CursorError
-from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreDamaged, StoreUnavailable, WrongBalance
+from db.store import (
+    DeadlinePassed,
+    LedgerUnknown,
+    NotFound,
+    StoreDamaged,
+    StoreMismatch,
+    StoreUnavailable,
+    WrongBalance,
+)
 
 SHOWN_MAX = 80
 """Maximum characters of client input in an error message."""
@@ -143,12 +151,14 @@ STATUS: dict[type[Exception], int] = {
     NotReady: 503,
     StoreUnavailable: 503,
     StoreDamaged: 503,
+    StoreMismatch: 503,
 }
 
 SILENT: dict[type[Exception], str] = {
     DeadlinePassed: "the request took longer than this server allows; request less at once, or retry later",
     StoreUnavailable: "the store does not respond; retry later",
     StoreDamaged: "stored data are damaged; the operator can find the damage with `permanode fsck`",
+    StoreMismatch: "the store is missing, or of another version than this server",
 }
 """Messages that replace details which clients should not see."""
 

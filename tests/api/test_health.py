@@ -1,5 +1,6 @@
 """/health and /api/routes: what a server reports about itself."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
+from db.sqlite.readers import CHECK_S
 from tests.api.http.test_error_shape import assert_shape
 
 
@@ -31,6 +33,20 @@ async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: 
     async with client_of({"testing": mount, "empty": NetworkMount(empty, "empty-1", "atoi")}, "testing") as client:
         assert "empty holds no complete milestone" in assert_shape(await client.get("/health"), 503)
     empty.close()
+
+
+async def test_a_store_that_is_gone_makes_it_unhealthy_until_it_is_back(mount: NetworkMount, tmp_path: Path) -> None:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}/store", network="gone-1")
+    migrate(settings)
+    store: Any = open_store(settings)
+    async with client_of({"testing": mount, "gone": NetworkMount(store, "gone-1", "atoi")}, "testing") as client:
+        (tmp_path / "store").rename(tmp_path / "elsewhere")
+        await asyncio.sleep(CHECK_S)
+        assert "the store is missing" in assert_shape(await client.get("/health"), 503)
+        (tmp_path / "elsewhere").rename(tmp_path / "store")
+        await asyncio.sleep(CHECK_S)
+        assert "gone holds no complete milestone" in assert_shape(await client.get("/health"), 503)
+    store.close()
 
 
 async def test_routes_are_what_is_below_api(mount: NetworkMount) -> None:
