@@ -1,7 +1,8 @@
 """Names of archive files, and the milestones or sequences that a name announces. Opens no files.
 
-| name | meaning | |---|---| | `{from}to{to}.log` | milestones from ≤ m < to, as in Chronicle | | `….log.fin` | the
-same; the file reached its maximum size | | `{from}.log.active`, `{from}.part` | a growing file | |
+- `{from}to{to}.log`: milestones from ≤ m < to, as in Chronicle
+- `….log.fin`: the same; the file reached its maximum size
+- `{from}.log.active`, `{from}.part`: a growing file
 
 A closed file has its checksum beside it (etl/sources/checksum_files.py).
 """

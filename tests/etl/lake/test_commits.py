@@ -8,7 +8,9 @@ import json
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -260,6 +262,27 @@ def test_a_writer_whose_version_left_the_log_fails_and_changes_nothing(log: Delt
     assert read(log) == rows_of(1, 2, 3)
     put(log, rows_of(4), replaced=[(4, 4)])
     assert read(log) == rows_of(1, 2, 3, 4)
+
+
+def test_each_commit_carries_the_checksum_of_its_state(log: DeltaLog) -> None:
+    """Also one that adds columns or changes properties, which `files` compares."""
+    put(log, rows_of(1), replaced=[(1, 1)])
+    DeltaTable(log.root).alter.set_table_properties({"delta.checkpointInterval": "7"})
+    for _ in range(2):
+        log.refresh()
+        log.checkpoint()
+        assert [each.rows for each in log.files()] == [2]
+    wider = DeltaLog(log.root, replace(LAYOUT, ddl=f"{LAYOUT.ddl}, more STRING"))
+    put(wider, rows_of(2), replaced=[(2, 2)])
+    infos = {each["version"]: each for each in DeltaTable(log.root).history()}
+    assert [infos[at].get("stateChecksum") is None for at in sorted(infos)] == [False, True, False, True, False]
+    # The properties are again those of version 0.
+    assert infos[0]["stateChecksum"] == infos[2]["stateChecksum"] != infos[4]["stateChecksum"]
+    assert found(DeltaLog(log.root, LAYOUT)) == rows_of(1, 2)
+    assert {*json.loads(infos[2]["previousChecksums"])} == {f"{1:020}.json"}
+    assert {*json.loads(infos[4]["previousChecksums"])} == {f"{3:020}.json", f"{2:020}.checkpoint.parquet"}
+    commit = Path(log.root, f"_delta_log/{3:020}.json")
+    assert json.loads(infos[4]["previousChecksums"])[commit.name] == sha256(commit.read_bytes()).hexdigest()
 
 
 def test_merged_files_are_sorted_and_milestones_stay_whole(log: DeltaLog) -> None:
