@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 CONNECTIONS = 32
 
-START_S = 10
+START_S = 60
 """Seconds within which a server must start or end."""
 
 PATHS_LUA = """

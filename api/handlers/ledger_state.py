@@ -5,11 +5,10 @@ receipts.
 from api.era_routing import RECEIPT_TYPES, Era
 from api.fields.params import MilestoneIndex
 from api.fields.span_params import Given, edges_of
-from api.http.rendered import RenderedList
+from api.http.rendered import PartlyRendered, RenderedList
 from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
-from db.listing.turns import give_way
 from db.queries import ledger, milestones
 from db.queries.spans import find_span
 from db.store import NotFound
@@ -61,9 +60,7 @@ async def written_changes(network: NetworkMount, index: int, prefix: str) -> Jso
     async for some in ledger.list_changes(network.store, index):
         created.extend([prefix + change.output_id for change in some if not change.is_spent])
         consumed.extend([prefix + change.output_id for change in some if change.is_spent])
-    found = {"index": index, "createdOutputs": created.json()}
-    await give_way()
-    return found | {"consumedOutputs": consumed.json()}
+    return PartlyRendered({"index": index}, createdOutputs=created, consumedOutputs=consumed)
 
 
 async def treasury(network: NetworkMount) -> Json:

@@ -23,6 +23,7 @@ from api.http.body import Body
 from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.params import Param, Params
+from api.http.rendered import PartlyRendered
 from api.http.responses import ERRORS
 from api.http.streaming import Export, choose_export, format_param, send_export
 from db.listing.turns import give_way, must_give_way
@@ -294,7 +295,7 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         value = await form.handler(context(scope["path_params"]), **values)
         if must_give_way():
             await give_way()
-        body = form.render(value)
+        body = await value.body(form.render) if type(value) is PartlyRendered else form.render(value)
         status = 200
         headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
         if identity is not None:

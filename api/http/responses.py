@@ -101,7 +101,7 @@ MEANINGS: dict[int, tuple[str, str]] = {
     500: ("A server error", "internal server error"),
     501: (
         "Not available in this archive: only a node has it, or the ledger state has no genesis",
-        "the ledger state is not known: run `permanode load`, the first time with `--genesis FILE`",
+        "the ledger state is not known: run `permanode load`, or `load --genesis FILE` without a genesis",
     ),
     503: ("The store does not respond", "the store does not respond; retry later"),
 }

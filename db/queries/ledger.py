@@ -42,7 +42,9 @@ async def get_ledger_index(store: Store, network: str) -> int:
     """Like `find_ledger_index`. Raises LedgerUnknown without a genesis."""
     found = await find_ledger_index(store, network)
     if found is None:
-        raise LedgerUnknown("the ledger state is not known: run `permanode load`, the first time with `--genesis FILE`")
+        raise LedgerUnknown(
+            "the ledger state is not known: run `permanode load`, or `load --genesis FILE` without a genesis"
+        )
     return found
 
 
