@@ -13,17 +13,22 @@ from api.http.operations import Operation
 from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
-from api.node_v1.pages import address_head, serialized_ed25519
+from api.node_v1.pages import address_head
 from db.listing.page import Page
 from db.queries import ledger
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.transaction import ED25519
 
 
 async def balance(network: NetworkMount, address: Address, at: StateIndex) -> Json:
     """Returns the balance of an address at ledgerIndex, 0 for an address without history."""
-    serialized = network.address(address)
+    return await balance_of(network, network.address(address), at)
+
+
+async def balance_of(network: NetworkMount, serialized: str, at: int | None) -> Json:
+    """Returns the balance of a serialized address in hex."""
     ledger_index = await state_index(network, at)
     row = await ledger.find_balance(network.store, serialized, ledger_index)
     dust = Dust(row["dust_allowance"], row["dust_outputs"]) if row else Dust()
@@ -40,7 +45,7 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address, at: St
 
     `dustAllowed` is true if the address may receive one more output below the dust threshold.
     """
-    return await balance(network, serialized_ed25519(network, address), at)
+    return await balance_of(network, f"{ED25519:02x}{address}", at)
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst, span: Span) -> Json:
