@@ -21,7 +21,7 @@ class SlowStore:
     """A store whose responses to `get` are delayed."""
 
     def __init__(self, store: Any) -> None:
-        self.slice, self.get_many = store.slice, store.get_many
+        self.slice, self.get_many, self.damage = store.slice, store.get_many, store.damage
         self._get = store.get
 
     async def get(self, *arguments: Any) -> Any:
