@@ -106,9 +106,9 @@ def disagreements(connect: Callable[[], apsw.Connection]) -> list[tuple[str, str
     with closing(connect()) as connection:
         # During a migration the generation does not have the later tables yet.
         tables = list_tables(connection)
-    checks = [each for each in DISAGREEMENTS if each[0] in tables]
-    with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
-        counts = pool.map(count, [query for _, _, query in checks])
+        checks = [each for each in DISAGREEMENTS if each[0] in tables]
+        with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
+            counts = [*pool.map(count, [query for _, _, query in checks])]
     return [(table, f"{found} {meaning}") for (table, meaning, _), found in zip(checks, counts, strict=True) if found]
 
 

@@ -13,6 +13,9 @@ import apsw.sqlite_extra
 VFS = "cksmvfs"
 RESERVED = 8
 
+BUSY_MS = 10_000
+"""How long a connection waits for a lock of another one."""
+
 WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 READ = apsw.SQLITE_OPEN_READONLY
 
@@ -30,7 +33,10 @@ def connect(file: Path, flags: int = READ, *, statements: int = 100) -> apsw.Con
 
     `statements`: the number of prepared statements that are kept.
     """
-    return apsw.Connection(str(file), flags=flags, vfs=VFS, statementcachesize=statements)
+    connection = apsw.Connection(str(file), flags=flags, vfs=VFS, statementcachesize=statements)
+    # The last one that closes a file locks it for a moment.
+    connection.set_busy_timeout(BUSY_MS)
+    return connection
 
 
 def connect_finished(file: Path) -> apsw.Connection:

@@ -26,7 +26,6 @@ CHECK_S = 0.02
 STEPS_BETWEEN_LOOKS = 10_000
 """SQLite steps between checks of the deadline during a statement: about half a millisecond."""
 
-BUSY_MS = 10_000
 STATEMENTS_KEPT = 512
 
 CACHE_KIB = 32_768
@@ -118,7 +117,6 @@ class Readers:
             file = self.path / generation
             try:
                 connection = connect(file, statements=STATEMENTS_KEPT)
-                connection.set_busy_timeout(BUSY_MS)
                 # Plan a statement once, not again for other values: the only plan is by primary key.
                 connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -18,7 +18,7 @@ from db.sqlite.files import (
     remove_leftovers,
     served_generation,
 )
-from db.sqlite.readers import BUSY_MS, STATEMENTS_KEPT, Readers
+from db.sqlite.readers import STATEMENTS_KEPT, Readers
 from db.store import LeaveOut
 
 
@@ -107,7 +107,6 @@ class Writer:
                 return self._open[1]
             self.close()
         connection = connect(self._path / generation, apsw.SQLITE_OPEN_READWRITE, statements=STATEMENTS_KEPT)
-        connection.set_busy_timeout(BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")

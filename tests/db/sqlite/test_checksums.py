@@ -5,6 +5,7 @@ The rows are those of the oracle ledger, written by the naive reference.
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,13 @@ def test_every_bit_that_says_how_pages_are_stored_is_found(
         flip(generation, position)
     damage.forget(folder)
     assert found(settings) == []
+
+
+def test_checks_at_the_same_time_wait_for_each_other(settings: StoreSettings) -> None:
+    """The last connection that closes a file locks it for a moment."""
+    with ThreadPoolExecutor(3) as pool:
+        for damages in pool.map(lambda _: found(settings), range(24)):
+            assert damages == []
 
 
 def test_the_rows_on_a_damaged_page_are_named(settings: StoreSettings, generation: Path) -> None:
