@@ -172,7 +172,7 @@ def rewrite_tables(run: IotaRun) -> IotaRun:
     """Writes the rows of `wanted` again from the lake, with all rows that cannot be read."""
     publication = run.publication
     with publication.report.timed("tables"):
-        expected = cache(lambda first: expect_lake(publication, list(first)))
+        expected = cache(lambda intervals: expect_lake(publication, list(intervals)))
         milestones, lost = rewrite(publication, run.wanted, lambda milestones: expected(tuple(milestones)))
         count_messages(publication.lake, milestones, publication.report)
     return replace(run, milestones=milestones, lost=lost, expectation=expected(tuple(milestones)))

@@ -57,7 +57,7 @@ class Loads:
 
     Attributes:
         ended: the newest load that ended. Those of a follower count, too.
-        begun_at: when the load began that runs now, or that was killed, in seconds since 1970. None: there is none.
+        begun_at: when the load began that runs now, or that was killed, in seconds since 1970; else None.
         rejects: the number of rejects in the store.
     """
 

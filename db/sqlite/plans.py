@@ -63,19 +63,7 @@ class ReadPlan:
 
     def key(self, key: Sequence[Value]) -> list[Native]:
         """A key, or a prefix of one, in native values. Raises ValueError for an id that is not hex."""
-        native: list[Native] = list(key)
-        for index in self._hex_keys:
-            if index < len(native):
-                native[index] = bytes.fromhex(native[index])
-        return native
-
-    def _clustering(self, values: Sequence[Value]) -> list[Native]:
-        """Values of the first clustering columns in native values. Raises ValueError for an id that is not hex."""
-        native: list[Native] = list(values)
-        for index in self._hex_clustering:
-            if index < len(native):
-                native[index] = bytes.fromhex(native[index])
-        return native
+        return _native(key, self._hex_keys)
 
     def slice(
         self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
@@ -88,7 +76,7 @@ class ReadPlan:
         parameters = self.key(partition)
         for bound in (lower, upper):
             if bound is not None:
-                parameters += self._clustering(bound.values)
+                parameters += _native(bound.values, self._hex_clustering)
         return sql, parameters
 
     def scan(
@@ -136,6 +124,15 @@ class ReadPlan:
     def _rows_of(self, shape: Shape) -> str:
         where = [*(f"{name} = ?" for name in self.table.partition), *conditions(self.table, shape)]
         return " AND ".join(where) + self._alive
+
+
+def _native(values: Sequence[Value], hex_positions: Sequence[int]) -> list[Native]:
+    """Values of the first columns of a key. Those at `hex_positions` become bytes."""
+    native: list[Native] = list(values)
+    for position in hex_positions:
+        if position < len(native):
+            native[position] = bytes.fromhex(native[position])
+    return native
 
 
 class SqlScan(NamedTuple):

@@ -114,7 +114,7 @@ def _rows(connection: apsw.Connection, sql: str, values: Native = ()) -> Iterato
 
 
 def _next(rows: Iterator[Native]) -> Native | None:
-    """The next row. None if it cannot be read or there is none."""
+    """The next row. None if it cannot be read, and at the end."""
     try:
         return next(rows, None)
     except apsw.Error as error:

@@ -18,7 +18,7 @@ def checksum_path(path: Path) -> Path:
 
 
 def checksum_beside(path: Path) -> str:
-    """The checksum in the file next to `path`, in hex. Raises FileNotFoundError if there is none."""
+    """The checksum in the file next to `path`, in hex. Raises FileNotFoundError without that file."""
     return checksum_path(path).read_text("utf-8", "replace").partition(" ")[0]
 
 
