@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,15 @@ COMPARED = compared(IOTA)
 
 def stored_rows(store: Path, tables: Sequence[Table] = COMPARED) -> dict[str, list[dict[str, Any]]]:
     """Every row of those tables of a SQLite store, ids as hex, sorted by key; expiry left out."""
-    generation = (store / "CURRENT").read_text().strip()
-    with sqlite3.connect(f"{(store / generation).resolve().as_uri()}?mode=ro", uri=True) as connection:
-        return {table.name: _rows(connection, table) for table in tables}
+    while True:
+        generation = (store / "CURRENT").read_text().strip()
+        try:
+            with closing(sqlite3.connect(f"{(store / generation).resolve().as_uri()}?mode=ro", uri=True)) as connection:
+                return {table.name: _rows(connection, table) for table in tables}
+        except sqlite3.OperationalError:
+            # A load superseded the generation and removed it before it was open.
+            if (store / "CURRENT").read_text().strip() == generation:
+                raise
 
 
 def _rows(connection: sqlite3.Connection, table: Table) -> list[dict[str, Any]]:
