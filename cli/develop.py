@@ -69,7 +69,7 @@ LINTERS = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-im
 
 FAST = [
     "-m",
-    "not slow and not thorough and not loads and not spark and not cassandra and not clients",
+    "not slow and not thorough and not loads and not spark and not cassandra and not clients and not browser",
     "--hypothesis-profile=fast",
 ]
 
@@ -86,7 +86,7 @@ def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
         bool,
-        typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients and thorough tests."),
+        typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients, the browser and thorough tests."),
     ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
 ) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-SPARK, CASSANDRA, CLIENTS = "spark", "cassandra", "clients"
+SPARK, CASSANDRA, CLIENTS, BROWSER = "spark", "cassandra", "clients", "browser"
 
-FIRST = (SPARK, CASSANDRA, CLIENTS)
+FIRST = (SPARK, CASSANDRA, CLIENTS, BROWSER)
 """Groups with the most work, which the processes take first."""
 
 ON_CASSANDRA = {"db": 0, "etl": 1}
@@ -23,14 +23,15 @@ KEY = "permanode/groups"
 
 
 def group_of(item: pytest.Item) -> str:
-    """Returns what runs in one process: tests on the shared Spark session, on Cassandra, of clients; else a file.
+    """Returns what runs in one process: tests on the shared Spark session, on Cassandra, of clients, in
+    the browser; else a file.
 
     Tests that need both servers are in the group `spark`: a second Cassandra server starts several times as fast as a
     second Spark session warms up.
     """
     if on_spark(item):
         return SPARK
-    for group in (CASSANDRA, CLIENTS):
+    for group in (CASSANDRA, CLIENTS, BROWSER):
         if item.get_closest_marker(group):
             return group
     return file_of(item.nodeid)

@@ -3,18 +3,15 @@
 One `permanode serve` on loopback serves all tests. What a client needs is installed when a test first requests it.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from db.connect import StoreSettings
-from tests.api.conftest import fill, fill_stardust
+from tests.api.networks import fill_networks
 from tests.api.oracle import Oracle
 from tests.api.processes import permanode_of
 from tests.api.stardust import StardustLedger
-from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.api.wormhole_network import World
 from tests.clients.installs import Node, install_node
 from tests.reference import ORACLE
@@ -35,25 +32,6 @@ def world() -> World:
     return World()
 
 
-CONFIG = """
-network = "{chrysalis}"
-
-[networks.{chrysalis}]
-url = "sqlite:///{folder}/chrysalis"
-
-[networks.{stardust}]
-url = "sqlite:///{folder}/stardust"
-protocol_parameters = "{folder}/info.json"
-bech32_hrp = "{hrp}"
-
-[networks.{wormhole}]
-url = "sqlite:///{folder}/wormhole"
-
-[api]
-stardust_network = "{stardust}"
-"""
-
-
 @pytest.fixture(scope="session")
 def server(
     tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, world: World
@@ -62,15 +40,7 @@ def server(
     the default one.
     """
     folder = tmp_path_factory.mktemp("served")
-    chrysalis = oracle.expected["network"]
-    fill(StoreSettings(f"sqlite:///{folder}/chrysalis", chrysalis), oracle).close()
-    hrp = stardust.expected["bech32Hrp"]
-    fill_stardust(StoreSettings(f"sqlite:///{folder}/stardust", stardust.network, bech32_hrp=hrp), stardust).close()
-    (folder / "info.json").write_text(json.dumps(stardust.expected["info"]), "utf-8")
-    config = folder / "permanode.toml"
-    world.fill(StoreSettings(f"sqlite:///{folder}/wormhole", WORMHOLE)).close()
-    names = {"chrysalis": chrysalis, "stardust": stardust.network, "wormhole": WORMHOLE}
-    config.write_text(CONFIG.format(folder=folder, hrp=hrp, **names), "utf-8")
+    config = fill_networks(folder, oracle, stardust, world)
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as base:
         yield base
 

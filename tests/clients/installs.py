@@ -92,10 +92,10 @@ def node_programs(cache: Path, path: str | None = None) -> Path:
     return python_programs(cache, "node")
 
 
-def install_node(cache: Path) -> Node:
-    """Node with the packages of package-lock.json."""
+def install_node(cache: Path, name: str = "npm", locked: Path = HERE) -> Node:
+    """Node with the packages of package-lock.json in the folder `locked`. `name`: of the folder in the cache."""
     programs = node_programs(cache)
-    files = [HERE / "package.json", HERE / "package-lock.json"]
+    files = [locked / "package.json", locked / "package-lock.json"]
 
     def install(folder: Path) -> None:
         for file in files:
@@ -104,7 +104,7 @@ def install_node(cache: Path) -> Node:
         run([str(programs / "npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder, PATH=path)
 
     recipe = "".join(file.read_text("utf-8") for file in files)
-    return Node(programs, kept(cache, "npm", recipe, install) / "node_modules")
+    return Node(programs, kept(cache, name, recipe, install) / "node_modules")
 
 
 class Wheel(NamedTuple):
