@@ -37,7 +37,7 @@ from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
 from api.gauges import GAUGES, Gauges
-from api.health import HEALTH, ROUTES
+from api.health import HEALTH, INDEX, ROUTES
 from api.http.auth import Credentials
 from api.http.compression import Compression
 from api.http.content_negotiation import JSON
@@ -60,6 +60,7 @@ from api.search import SEARCH, SEARCH_IN_NETWORK
 from api.settings import ApiSettings as ApiSettings
 from api.supply_v1 import SUPPLY_V1
 from api.version import VERSION
+from api.web.explorer import Explorer
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.grpc_web import grpc_web_routes
 from api.wormhole.guardian.routes import GUARDIAN_V1
@@ -69,8 +70,9 @@ FAMILIES = frozenset(
     {"v1", "core", "indexer", "explorer", "analytics", "poi", "supply", "participation", "wormhole", "plugins", "mqtt"}
 )
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "search", "service", "sync"})
-RESERVED = FAMILIES | PAGES
-"""Path segments after /api that this server uses or reserves. No network can have such a name."""
+TOP = frozenset({"api", "web", "publicrpc.v1.PublicRPCService"})
+RESERVED = FAMILIES | PAGES | TOP
+"""First path segments, and segments after /api, that this server uses or reserves. No network can have such a name."""
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 """The check for listeners would take 5 µs per request."""
@@ -131,7 +133,7 @@ class Permanode(FastAPI):
         """Builds the whole stack. FastAPI's own stack has other error bodies and tries the routes one by one."""
         settings = self.settings
         router = OperationRouter(self.routes)
-        answering: ASGIApp = router
+        answering: ASGIApp = Explorer(router, self.networks) if settings.explorer else router
         credentials = rate_limit = None
         if settings.compress_from:
             answering = Compression(answering, settings.compress_from)
@@ -242,6 +244,7 @@ def routes(
         return sorted(fixed | networks.keys())
 
     of_all = (
+        (INDEX, Mount("", lambda _: networks)),
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
         (SEARCH, Mount("/api", lambda _: networks)),

@@ -1,4 +1,4 @@
-"""The state of the server: /health for load balancers and old clients, /api/routes for node software.
+"""The server itself: / for people, /health for load balancers and old clients, /api/routes for node software.
 
 An archive is healthy if it can serve requests: the store of each network responds and holds a complete milestone or,
 for Wormhole, any message. The age of the newest milestone does not count, because an archive need not grow. A node and
@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from api.http.errors import NotReady
 from api.http.operations import Family, Operation
-from api.http.responses import HealthResponse, RoutesResponse
+from api.http.responses import HealthResponse, IndexResponse, RoutesResponse
 from api.network import NetworkMount
+from api.version import VERSION
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.schema.protocols import WORMHOLE
 from db.sync import find_ledger_index
@@ -39,5 +40,22 @@ async def api_routes(mounts: Sequence[str]) -> dict[str, object]:
     return {"routes": list(mounts)}
 
 
+async def index(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
+    """Returns the networks of this server, and where its API is described.
+
+    Clients that prefer HTML get the web explorer.
+    """
+    return {
+        "name": "Permanode",
+        "version": VERSION,
+        "networks": [
+            {"name": name, "protocol": network.protocol, "url": f"/api/{name}"} for name, network in networks.items()
+        ],
+        "docs": "/docs",
+        "openapi": "/openapi.json",
+    }
+
+
+INDEX = Family("server", (Operation("/", index, IndexResponse),), wrap=lambda value: value)
 HEALTH = Family("server", (Operation("/health", health, HealthResponse),), wrap=lambda value: value)
 ROUTES = Family("server", (Operation("/api/routes", api_routes, RoutesResponse),), wrap=lambda value: value)

@@ -67,6 +67,7 @@ class ApiSettings:
         metadata={"help": "maximum of requests per client, e.g. 100/minute; each worker counts separately"},
     )
 
+    explorer: bool = field(default=True, metadata={"help": "serve the web explorer: pages for people, beside the JSON"})
     mqtt_connections: int = field(
         default=1_000, metadata={"help": "maximum of MQTT clients of each worker; 0: no MQTT"}
     )

@@ -30,6 +30,9 @@ ACCESS = "%(request_id)s %(method)s %(path)s %(status)d %(ms).1f ms %(bytes)d by
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """A client's own request id is used if it matches."""
 
+JSON_HEADERS = ((b"content-type", b"application/json"),)
+"""Headers of errors, unless the scope has others as `error_headers`."""
+
 SHARED_HEADERS = [
     # Any website may read this API.
     (b"access-control-allow-origin", b"*"),
@@ -108,7 +111,7 @@ class RequestMiddleware:
                 raise
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             body = (scope.get("error_body") or self.error_body_of(path))(error)
-            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            headers = [*scope.get("error_headers", JSON_HEADERS), (b"content-length", b"%d" % len(body))]
             headers += headers_of(error)
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})

@@ -59,6 +59,37 @@ class RoutesResponse(BaseModel):
     routes: list[str]
 
 
+class IndexedNetwork(BaseModel):
+    """A network. `url` is the prefix of its operations."""
+
+    name: str
+    protocol: str
+    url: str
+
+
+class IndexResponse(BaseModel):
+    """The networks of a server, and the paths of its documentation."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Permanode",
+                    "version": "0.1.0",
+                    "networks": [{"name": "permatest-1", "protocol": "iota", "url": "/api/permatest-1"}],
+                    "docs": "/docs",
+                    "openapi": "/openapi.json",
+                }
+            ]
+        }
+    )
+    name: str
+    version: str
+    networks: list[IndexedNetwork]
+    docs: str
+    openapi: str
+
+
 class ErrorDetail(BaseModel):
     """`code` is the status as text. `message` names the parameter and the expected value."""
 

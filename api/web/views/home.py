@@ -1,0 +1,87 @@
+"""The home page: a card for each network with its newest milestone, coverage and days, and the newest milestones.
+
+A network's own page has the same, for one network. Parts of a page that change are requested again by htmx.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from api.web import coverage
+from api.web.page import Answer, Page, View
+from api.web.visit import Visit
+from db.schema.protocols import IOTA
+
+NEWEST = 8
+"""Milestones in the list of the newest ones."""
+
+DAYS = 60
+"""Days in the small chart of a card."""
+
+
+async def home(visit: Visit) -> Answer:
+    """A card for each network."""
+    of_networks = [replace(visit, params={"network": name}) for name in visit.networks]
+    cards = await asyncio.gather(*(card(each) for each in of_networks))
+    return Page("home", "Ledgers in this archive", {"cards": cards})
+
+
+async def network_home(visit: Visit) -> Answer:
+    """The card of one network, with its newest milestones."""
+    return Page("home", visit.network, {"cards": [await card(visit)]})
+
+
+async def card(visit: Visit) -> Mapping[str, Any]:
+    """The figures of a network. A Wormhole network has days instead of milestones."""
+    return await (iota_card if visit.mount.protocol == IOTA else wormhole_card)(visit)
+
+
+async def iota_card(visit: Visit) -> Mapping[str, Any]:
+    """The figures of an IOTA network."""
+    sync = await visit.json("sync")
+    found = coverage.ranges(sync)
+    shared = {"network": visit.network, "token": visit.mount.base_token, "protocol": IOTA}
+    if not found:
+        return {**shared, "newest": None}
+    first, last = found[0][0], found[-1][1]
+    measures = "messageCount,transferredTokens"
+    milestones, days = await asyncio.gather(
+        visit.json(
+            "analytics/v2/series/milestone",
+            measures=measures,
+            start=max(first, last - NEWEST + 1),
+            end=last + 1,
+            sort="newest",
+        ),
+        visit.json("analytics/v2/series/day", measures=measures, sort="newest", pageSize=DAYS),
+    )
+    newest = milestones["items"]
+    return {
+        **shared,
+        "newest": newest,
+        "age_s": max(0, time.time() - newest[0]["timestamp"]) if newest else None,
+        "first": first,
+        "last": last,
+        "held": sum(end + 1 - start for start, end, _ in found),
+        "runs": list(coverage.runs(found, first, last)),
+        "levels": {level: sum(end + 1 - start for start, end, of in found if of == level) for _, _, level in found},
+        "days": days["items"],
+        "bars": bars([day["messageCount"] for day in reversed(days["items"])]),
+    }
+
+
+async def wormhole_card(visit: Visit) -> Mapping[str, Any]:
+    """The figures of a Wormhole network."""
+    scores, covered = await asyncio.gather(visit.json("wormhole/v1/scorecards"), visit.json("wormhole/v1/coverage"))
+    return {"network": visit.network, "protocol": visit.mount.protocol, "scores": scores, "days": covered["days"]}
+
+
+def bars(values: Sequence[int | None]) -> list[tuple[int, float]]:
+    """Returns position and height of each bar of a chart that is 100 units high."""
+    highest = max((value or 0 for value in values), default=0) or 1
+    return [(index, round(100 * (value or 0) / highest, 2)) for index, value in enumerate(values)]
+
+
+VIEWS = (View("/", home), View("/{network}", network_home))

@@ -1,0 +1,127 @@
+"""A request for a page: its parameters, its network, and the JSON operations that have its data.
+
+Operations are called in the process, without HTTP. A page therefore shows what the API returns, and names the requests
+that return it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+from starlette.types import ASGIApp, Message, Scope
+
+from api.http.errors import NoSuchNetwork, OtherEra
+from api.network import NetworkMount
+from db.store import NotFound
+
+MISSING = (NotFound, OtherEra)
+"""Errors of an object that is not in the archive, or not in the requested era."""
+
+
+def segment(text: str) -> str:
+    """Writes a text as one segment of a path."""
+    return quote(text, safe="")
+
+
+async def call(operations: ASGIApp, url: str) -> bytes:
+    """Returns the body of an operation of this server. Raises the errors of its handler.
+
+    Args:
+        operations: the server's operations.
+        url: path and query.
+    """
+    path, _, query = url.partition("?")
+    scope: Scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [],
+        "root_path": "",
+    }
+    body = b""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal body
+        body += message.get("body", b"")
+
+    await operations(scope, receive, send)
+    return body
+
+
+@dataclass(slots=True)
+class Visit:
+    """A request for a page.
+
+    Attributes:
+        operations: the JSON operations of this server.
+        networks: the served networks by name.
+        path: the requested path.
+        params: parameters of the path. `network` is among them on pages of one network.
+        query: parameters of the query; of a repeated one, the last.
+        sources: the operations called until now, as path and query.
+    """
+
+    operations: ASGIApp
+    networks: Mapping[str, NetworkMount]
+    path: str
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    sources: list[str] = field(default_factory=list)
+
+    @property
+    def network(self) -> str:
+        """The name of the page's network in paths. Empty on pages of all networks."""
+        return self.params.get("network", "")
+
+    @property
+    def mount(self) -> NetworkMount:
+        """The page's network. Raises NoSuchNetwork on pages of all networks."""
+        found = self.networks.get(self.network)
+        if found is None:
+            raise NoSuchNetwork(self.network)
+        return found
+
+    def api(self, path: str, **query: object) -> str:
+        """Returns the URL of an operation.
+
+        Args:
+            path: its path below /api/{network}, or from the root if it starts with a slash. Texts of a request in it
+                were written by `segment`.
+            query: parameters of the query. Those that are None are left out.
+        """
+        whole = path if path.startswith("/") else f"/api/{self.network}/{path}"
+        given = {name: value for name, value in query.items() if value is not None}
+        return f"{whole}{'&' if '?' in whole else '?'}{urlencode(given)}" if given else whole
+
+    async def json(self, path: str, **query: object) -> Any:
+        """Returns the JSON of an operation. For the arguments see `api`. Raises the errors of its handler."""
+        url = self.api(path, **query)
+        if url not in self.sources:
+            self.sources.append(url)
+        return orjson.loads(await call(self.operations, url))
+
+    async def find(self, path: str, **query: object) -> Any | None:
+        """Like `json`; None if the object is not in the archive, or belongs to the other era of its network."""
+        try:
+            return await self.json(path, **query)
+        except MISSING:
+            self.sources.remove(self.api(path, **query))
+            return None
+
+    async def body(self, path: str, **query: object) -> bytes:
+        """Returns the body of an operation that returns bytes. For the arguments see `api`."""
+        url = self.api(path, **query)
+        if url not in self.sources:
+            self.sources.append(url)
+        return await call(self.operations, url)
+
+    def here(self, **query: object) -> str:
+        """Returns this page's URL with other parameters of the query. Those that are None are left out."""
+        given = {name: value for name, value in {**self.query, **query}.items() if value is not None}
+        return f"{self.path}?{urlencode(given)}" if given else self.path
