@@ -1,6 +1,6 @@
 """The files that pages load: style sheets, scripts and an icon, at paths that contain a digest of all of them.
 
-Browsers may therefore keep them for ever. Files below `vendor/` are unchanged copies from npm packages; SOURCES.json
+Browsers may therefore keep them without an end. Files below `vendor/` are unchanged copies from npm packages; SOURCES.json
 there names package, version, licence and SHA-256 of each.
 """
 
