@@ -1,7 +1,7 @@
 """The files that pages load: style sheets, scripts and an icon, at paths that contain a digest of all of them.
 
-Browsers may therefore keep them without an end. Files below `vendor/` are unchanged copies from npm packages; SOURCES.json
-there names package, version, licence and SHA-256 of each.
+Browsers may therefore keep them. Files below `vendor/` are unchanged copies from npm packages; SOURCES.json there
+names package, version, licence and SHA-256 of each.
 """
 
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
     found = coverage.ranges(sync)
     shared = {"network": visit.network, "token": visit.mount.base_token, "protocol": IOTA}
     if not found:
-        return {**shared, "newest": None}
+        return {**shared, "held": 0}
     first, last = found[0][0], found[-1][1]
     measures = "messageCount,transferredTokens"
     milestones, days = await asyncio.gather(
