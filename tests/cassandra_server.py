@@ -239,6 +239,9 @@ auto_snapshot: false
 concurrent_reads: 8
 concurrent_writes: 8
 file_cache_size: 64MiB
+batch_size_warn_threshold: 16MiB
+batch_size_fail_threshold: 16MiB
+unlogged_batch_across_partitions_warn_threshold: 1000
 data_file_directories: [{self.folder.absolute() / "data"}]
 {folders}cdc_raw_directory: {self.folder.absolute() / "cdc_raw"}
 {self.extra}"""

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from db.model import Type
 from db.schema import BY_NAME
 from db.store import WritableStore
+from tests.cassandra_rows import many_at_a_time
 from tests.partition_model import grow, key_text, place
 from tests.reference_facts import Message, Milestone, Output, Receipt, Transaction
 from tests.reference_lookups import STATES
@@ -412,7 +413,7 @@ def table_rows(
 
 def write(store: WritableStore, rows: Rows) -> None:
     """Inserts those rows into a store in one published batch."""
-    with store.batch(publish=True) as batch:
+    with store.batch(publish=True) as batch, many_at_a_time(batch):
         for name, members in rows.items():
             table = BY_NAME[name]
             shapes: dict[tuple[str, ...], list[list[Any]]] = defaultdict(list)

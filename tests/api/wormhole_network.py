@@ -28,6 +28,7 @@ from etl.wormhole.transfers import Token
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import learn
+from tests.cassandra_rows import many_at_a_time
 from tests.etl.vaas import cell_line, records, row_line
 
 Json = dict[str, Any]
@@ -373,7 +374,7 @@ def plain(number: Decimal | None) -> str | None:
 
 
 def write(store: WritableStore, rows: dict[Table, list[Json]]) -> None:
-    with store.batch(publish=True) as batch:
+    with store.batch(publish=True) as batch, many_at_a_time(batch):
         for table, held in rows.items():
             shapes: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
             for row in held:
