@@ -88,6 +88,7 @@ def environment(static: StaticFiles) -> Environment:
         "amount": formats.amount,
         "amount_and_raw": formats.amount_and_raw,
         "age": formats.age,
+        "bech32": formats.bech32,
         "day": formats.day,
         "moment": formats.moment,
         "short": formats.short,

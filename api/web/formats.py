@@ -1,14 +1,20 @@
 """Values as text for people: amounts, numbers, times, ids. Nothing is rounded without showing the whole value."""
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
+from api.network import NetworkMount
 from ledger.base_token import BaseToken
 
 SHORT = 8
 """Characters at each end of a shortened id."""
+
+ADDRESS_FIELDS = ("address", "pubKeyHash", "aliasId", "nftId")
+"""Fields with the bytes of an address. A Chrysalis address has the first one."""
 
 AGES = ((31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 """Seconds of each unit of a relative time, the longest first."""
@@ -79,6 +85,12 @@ def day(seconds: float) -> str:
 def short(text: str) -> str:
     """Shortens an id to both of its ends."""
     return text if len(text) <= 2 * SHORT + 3 else f"{text[: SHORT + 2]}…{text[-SHORT:]}"
+
+
+def bech32(address: Mapping[str, Any], network: NetworkMount) -> str:
+    """Writes the JSON of an address, of either era, in Bech32."""
+    digits = next(address[name] for name in ADDRESS_FIELDS if name in address)
+    return network.bech32(f"{address['type']:02x}{digits.removeprefix('0x')}")
 
 
 def hex_bytes(text: str) -> bytes:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from api.http.errors import NoSuchNetwork, OtherEra
 from api.network import NetworkMount
-from db.store import NotFound
+from db.store import LedgerUnknown, NotFound
 
 MISSING = (NotFound, OtherEra)
 """Errors of an object that is not in the archive, or not in the requested era."""
@@ -111,6 +111,14 @@ class Visit:
         try:
             return await self.json(path, **query)
         except MISSING:
+            self.sources.remove(self.api(path, **query))
+            return None
+
+    async def kept(self, path: str, **query: object) -> Any | None:
+        """Like `find`; None also if it needs a ledger state that the store does not have."""
+        try:
+            return await self.find(path, **query)
+        except LedgerUnknown:
             self.sources.remove(self.api(path, **query))
             return None
 
