@@ -16,7 +16,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import MethodNotAllowed, NoSuchNetwork, NoSuchRoute, OtherProtocol, message_of, status_of
 from api.network import NetworkMount
 from api.version import VERSION
-from api.web import formats
+from api.web import formats, operations
 from api.web.page import Download, Page, Redirect, View
 from api.web.static_files import StaticFiles
 from api.web.views import VIEWS
@@ -60,7 +60,13 @@ IOTA_MENU = (
     ("/richest", "Rich list"),
     ("/api", "API"),
 )
-WORMHOLE_MENU = (("", "Overview"), ("/coverage", "Coverage"), ("/operations", "Operations"), ("/api", "API"))
+WORMHOLE_MENU = (
+    ("", "Overview"),
+    ("/operations", "Operations"),
+    ("/coverage", "Coverage"),
+    ("/guardians", "Guardians"),
+    ("/api", "API"),
+)
 
 
 def menu(network: NetworkMount) -> Sequence[tuple[str, str]]:
@@ -92,6 +98,8 @@ def environment(static: StaticFiles) -> Environment:
         "day": formats.day,
         "moment": formats.moment,
         "short": formats.short,
+        "seconds": operations.seconds,
+        "usd": operations.usd,
     }
     made.globals |= {"static": static.prefix, "version": VERSION, "menu": menu}
     return made
@@ -158,15 +166,17 @@ class Explorer:
     def find(self, parts: Sequence[str]) -> tuple[View, dict[str, str]]:
         """Returns the view of a path and the parameters in it. Raises NoSuchRoute, NoSuchNetwork or OtherProtocol."""
         is_of_network = parts[0] in self.networks
+        is_of_other = False
         kind = parts[1] if is_of_network and len(parts) > 1 else "{network}" if is_of_network else parts[0]
         for pattern, view in self.views.get((len(parts), kind), ()):
             pairs = list(zip(pattern, parts, strict=True))
             if all(name.startswith("{") or name == part for name, part in pairs) and all(parts[1:]):
                 params = {name[1:-1]: part for name, part in pairs if name.startswith("{")}
-                protocol = self.networks[parts[0]].protocol if is_of_network else None
-                if view.protocol in {None, protocol}:
+                if not is_of_network or view.protocol in {None, self.networks[parts[0]].protocol}:
                     return view, params
-                raise OtherProtocol(parts[0], protocol or "")
+                is_of_other = True
+        if is_of_other:
+            raise OtherProtocol(parts[0], self.networks[parts[0]].protocol)
         if not is_of_network and len(parts) > 1 and (len(parts), parts[1]) in self.views:
             raise NoSuchNetwork(parts[0])
         raise NoSuchRoute("/" + "/".join(parts))

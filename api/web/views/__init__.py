@@ -1,6 +1,20 @@
 """All kinds of pages, by topic. A module exports VIEWS."""
 
 from api.web.page import View
-from api.web.views import home, milestone, search
+from api.web.views import (
+    emitter,
+    home,
+    milestone,
+    search,
+    vaa,
+    wormhole,
+)
 
-VIEWS: tuple[View, ...] = (*home.VIEWS, *milestone.VIEWS, *search.VIEWS)
+VIEWS: tuple[View, ...] = (
+    *emitter.VIEWS,
+    *home.VIEWS,
+    *milestone.VIEWS,
+    *search.VIEWS,
+    *vaa.VIEWS,
+    *wormhole.VIEWS,
+)

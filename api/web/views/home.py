@@ -84,4 +84,4 @@ def bars(values: Sequence[int | None]) -> list[tuple[int, float]]:
     return [(index, round(100 * (value or 0) / highest, 2)) for index, value in enumerate(values)]
 
 
-VIEWS = (View("/", home), View("/{network}", network_home))
+VIEWS = (View("/", home), View("/{network}", network_home, IOTA))
