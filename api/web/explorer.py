@@ -97,6 +97,7 @@ def environment(static: StaticFiles) -> Environment:
         "bech32": formats.bech32,
         "day": formats.day,
         "moment": formats.moment,
+        "payload_name": formats.payload_name,
         "short": formats.short,
         "seconds": operations.seconds,
         "usd": operations.usd,

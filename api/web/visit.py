@@ -16,8 +16,8 @@ from api.http.errors import NoSuchNetwork, OtherEra
 from api.network import NetworkMount
 from db.store import LedgerUnknown, NotFound
 
-MISSING = (NotFound, OtherEra)
-"""Errors of an object that is not in the archive, or not in the requested era."""
+MISSING = (NotFound, OtherEra, LedgerUnknown)
+"""Errors of what an archive does not have: the object, the object in the requested era, the ledger state."""
 
 
 def segment(text: str) -> str:
@@ -107,7 +107,7 @@ class Visit:
         return orjson.loads(await call(self.operations, url))
 
     async def find(self, path: str, **query: object) -> Any | None:
-        """Like `json`; None if the object is not in the archive, or belongs to the other era of its network."""
+        """Like `json`; None if the archive does not have it, or if it belongs to the other era of its network."""
         try:
             return await self.json(path, **query)
         except MISSING:

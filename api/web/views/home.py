@@ -14,11 +14,14 @@ from api.web.page import Answer, Page, View
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
 
-NEWEST = 8
-"""Milestones in the list of the newest ones."""
+NEWEST = 6
+"""Milestones in the list of the newest ones, and messages in that of messages."""
 
 DAYS = 60
 """Days in the small chart of a card."""
+
+BARS_MIN = 30
+"""The least number of bars for which a small chart has room, so that a few days are no blocks."""
 
 
 async def home(visit: Visit) -> Answer:
@@ -47,7 +50,7 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
         return {**shared, "held": 0}
     first, last = found[0][0], found[-1][1]
     measures = "messageCount,transferredTokens"
-    milestones, days = await asyncio.gather(
+    milestones, days, messages, richest = await asyncio.gather(
         visit.json(
             "analytics/v2/series/milestone",
             measures=measures,
@@ -56,6 +59,8 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
             sort="newest",
         ),
         visit.json("analytics/v2/series/day", measures=measures, sort="newest", pageSize=DAYS),
+        visit.json(f"explorer/v2/milestones/by-index/{last}/blocks", pageSize=NEWEST),
+        visit.find("explorer/v2/ledger/richest-addresses", top=1),
     )
     newest = milestones["items"]
     return {
@@ -67,6 +72,8 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
         "held": sum(end + 1 - start for start, end, _ in found),
         "runs": list(coverage.runs(found, first, last)),
         "levels": {level: sum(end + 1 - start for start, end, of in found if of == level) for _, _, level in found},
+        "messages": messages["blocks"],
+        "richest": richest["top"][0]["address"] if richest and richest["top"] else None,
         "days": days["items"],
         "bars": bars([day["messageCount"] for day in reversed(days["items"])]),
     }
@@ -79,9 +86,10 @@ async def wormhole_card(visit: Visit) -> Mapping[str, Any]:
 
 
 def bars(values: Sequence[int | None]) -> list[tuple[int, float]]:
-    """Returns position and height of each bar of a chart that is 100 units high."""
+    """Returns position and height of each bar of a chart that is 100 units high. The last one is at the right."""
     highest = max((value or 0 for value in values), default=0) or 1
-    return [(index, round(100 * (value or 0) / highest, 2)) for index, value in enumerate(values)]
+    first = max(0, BARS_MIN - len(values))
+    return [(index, round(100 * (value or 0) / highest, 2)) for index, value in enumerate(values, first)]
 
 
 VIEWS = (View("/", home), View("/{network}", network_home, IOTA))

@@ -113,7 +113,7 @@ async def test_a_long_bad_value_is_not_shown_whole(client: httpx.AsyncClient) ->
     assert len(message) < 200
 
 
-@pytest.mark.parametrize("path", ["/", "/api", "/api/v1", "/api/v1/", "/api/v1/messages/", "/api/v1/nothing", "/x"])
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/api/v1/", "/api/v1/messages/", "/api/v1/nothing", "/x"])
 async def test_an_unknown_route_is_a_404(client: httpx.AsyncClient, path: str) -> None:
     assert path in assert_shape(await client.get(path), 404)
 

@@ -46,7 +46,7 @@ async def test_the_home_page_shows_the_newest_milestone_coverage_and_messages_of
     assert (
         f"{len(oracle.milestones)} milestones in the archive" in shown or f"archive {len(oracle.milestones)} " in shown
     )
-    for line in oracle.milestones[-8:]:
+    for line in oracle.milestones[-6:]:
         assert f" {line['milestone']['index']} {len(line['messages'])} " in shown
 
 
