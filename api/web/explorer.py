@@ -90,12 +90,14 @@ def environment(static: StaticFiles) -> Environment:
     )
     made.filters |= {
         "number": formats.number,
+        "quantity": formats.quantity,
         "decimal": formats.decimal,
         "amount": formats.amount,
         "amount_and_raw": formats.amount_and_raw,
         "age": formats.age,
         "bech32": formats.bech32,
         "day": formats.day,
+        "iso": formats.iso,
         "moment": formats.moment,
         "payload_name": formats.payload_name,
         "short": formats.short,

@@ -45,6 +45,11 @@ def number(value: float | str) -> str:
     return f"{whole:,}"
 
 
+def quantity(text: str) -> str:
+    """Writes a number in hex, as amounts of native tokens are, with commas between thousands."""
+    return f"{int(text, 16):,}"
+
+
 def decimal(value: int | str, decimals: int) -> str:
     """Writes an amount of the smallest unit as an exact decimal number, without trailing zeros.
 
@@ -55,6 +60,11 @@ def decimal(value: int | str, decimals: int) -> str:
     whole, rest = divmod(abs(amount), 10**decimals)
     fraction = f"{rest:0{decimals}}".rstrip("0") if rest else ""
     return f"{'-' if amount < 0 else ''}{whole:,}{f'.{fraction}' if fraction else ''}"
+
+
+def plain(value: int | str, decimals: int) -> str:
+    """Writes an amount of the smallest unit as an exact decimal number that programs read."""
+    return decimal(value, decimals).replace(",", "")
 
 
 def amount(value: int | str, token: BaseToken) -> Markup:
@@ -91,7 +101,7 @@ def moment(seconds: float) -> Markup:
     passed = time.time() - seconds
     relative = f"{age(passed)} ago" if passed >= 0 else f"in {age(-passed)}"
     return Markup('<time datetime="{}">{}</time> <span class="ago">{}</span>').format(
-        at.isoformat().replace("+00:00", "Z"), f"{at:%Y-%m-%d %H:%M:%S} UTC", relative
+        iso(seconds), f"{at:%Y-%m-%d %H:%M:%S} UTC", relative
     )
 
 
@@ -99,6 +109,11 @@ def day(seconds: float) -> str:
     """Writes a date, or date and time if it is not midnight, in UTC. `seconds`: since 1970."""
     at = datetime.fromtimestamp(seconds, UTC)
     return f"{at:%Y-%m-%d}" if at.hour == at.minute == at.second == 0 else f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def iso(seconds: float) -> str:
+    """Writes a time as programs read it, in UTC. `seconds`: since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from api.web.page import View
 from api.web.views import (
+    address,
     emitter,
     home,
     milestone,
@@ -11,6 +12,7 @@ from api.web.views import (
 )
 
 VIEWS: tuple[View, ...] = (
+    *address.VIEWS,
     *emitter.VIEWS,
     *home.VIEWS,
     *milestone.VIEWS,
