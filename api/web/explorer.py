@@ -5,7 +5,7 @@ clients that prefer HTML, otherwise the JSON index. A browser gets a page as wel
 API. All other requests pass through.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -122,8 +122,14 @@ class Explorer:
             kind = pattern[1] if pattern[0] == "{network}" and len(pattern) > 1 else pattern[0]
             self.views.setdefault((len(pattern), kind), []).append((pattern, view))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serves one request. Errors of pages are raised with a function in the scope that renders them."""
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        # Not a coroutine of its own: most requests are for an API, and should take no longer than without pages.
+        return (self.operations if path.startswith("/api/") else self.answer)(scope, receive, send)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request that is not below /api."""
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         parts = path[1:].split("/")
         if parts[0] in NOT_PAGES:
