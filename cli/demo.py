@@ -107,7 +107,7 @@ def run(port: int, folder: Path = FOLDER, store: str | None = None) -> None:
     if missing := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
         load(missing, settings, folder / "lake")
     base = f"http://{HOST}:{port}"
-    print("\nServing. Example requests for Chrysalis, Stardust and Wormhole:\n")
+    print(f"\nServing. Open {base}/ in a browser, or request JSON of Chrysalis, Stardust and Wormhole:\n")
     for meaning, path in (*chrysalis_requests(), *stardust_requests(), *wormhole_requests()):
         print(f"  # {meaning}\n  curl -s '{base}{path}'\n")
     print(f"All endpoints: {base}/docs\nPress Ctrl-C to stop.", flush=True)
