@@ -108,6 +108,12 @@ def environment(static: StaticFiles) -> Environment:
     return made
 
 
+def origin_of(scope: Scope) -> str:
+    """Returns scheme and host by which a browser reached this server."""
+    host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+    return f"{scope['scheme']}://{host.decode('latin-1')}"
+
+
 class Explorer:
     """Pages in front of the JSON operations of the same networks."""
 
@@ -147,7 +153,7 @@ class Explorer:
         """Renders the page of a path."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), errors="replace"))
         named = {"network": parts[0]} if parts[0] in self.networks else {}
-        visit = Visit(self.operations, self.networks, "/" + "/".join(parts), named, query)
+        visit = Visit(self.operations, self.networks, "/" + "/".join(parts), named, query, origin_of(scope))
         root = scope.get("root_path", "")
         scope["operation"] = "page"
         scope["error_body"] = lambda error: self.error_page(visit, error, root)

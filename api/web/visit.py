@@ -64,6 +64,7 @@ class Visit:
         path: the requested path.
         params: parameters of the path. `network` is among them on pages of one network.
         query: parameters of the query; of a repeated one, the last.
+        origin: scheme and host by which the browser reached this server.
         sources: the operations called until now, as path and query.
     """
 
@@ -72,6 +73,7 @@ class Visit:
     path: str
     params: Mapping[str, str]
     query: Mapping[str, str]
+    origin: str = ""
     sources: list[str] = field(default_factory=list)
 
     @property
