@@ -99,7 +99,7 @@ def environment(static: StaticFiles) -> Environment:
         "day": formats.day,
         "iso": formats.iso,
         "moment": formats.moment,
-        "payload_name": formats.payload_name,
+        "payload_name": payloads.name_of,
         "short": formats.short,
         "seconds": operations.seconds,
         "usd": operations.usd,

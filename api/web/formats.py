@@ -20,25 +20,6 @@ AGES = ((31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3_600, "ho
 """Seconds of each unit of a relative time, the longest first."""
 
 
-PAYLOADS = {
-    None: "no payload",
-    0: "transaction",
-    1: "milestone",
-    2: "indexation",
-    3: "receipt",
-    4: "treasury transaction",
-    5: "tagged data",
-    6: "transaction",
-    7: "milestone",
-}
-"""Names of payload types of both eras (TIP-6, 7, 8, 20, 23, 29)."""
-
-
-def payload_name(kind: int | None) -> str:
-    """Writes a payload type."""
-    return PAYLOADS.get(kind, f"payload type {kind}")
-
-
 def number(value: float | str) -> str:
     """Writes a number with commas between thousands."""
     whole = value if isinstance(value, int | float) else int(value)
