@@ -16,7 +16,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import MethodNotAllowed, NoSuchNetwork, NoSuchRoute, OtherProtocol, message_of, status_of
 from api.network import NetworkMount
 from api.version import VERSION
-from api.web import formats, operations
+from api.web import formats, operations, payloads
 from api.web.page import Download, Page, Redirect, View
 from api.web.static_files import StaticFiles
 from api.web.views import VIEWS
