@@ -31,6 +31,9 @@ PAUSED_S = 10.0
 PAUSED = frozenset("TZX")
 """The states of stopped threads (proc(5))."""
 
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of Java for a program that ends after seconds."""
+
 QUICK = (
     "-XX:TieredStopAtLevel=1",
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
@@ -117,6 +120,7 @@ class CassandraServer:
             *JAVA_OPTIONS,
             # nodetool keeps a history in the user's home directory.
             f"-Duser.home={folder}",
+            *QUICK_START,
             f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
             "-classpath",
             os.pathsep.join(str(jar) for jar in cassandra_jars()),

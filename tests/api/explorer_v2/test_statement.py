@@ -330,7 +330,11 @@ async def test_an_address_without_history(client: httpx.AsyncClient, statements:
 
 @pytest.mark.parametrize("kind", STORES)
 async def test_two_eras_are_one_statement(
-    oracle: Oracle, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, kind: tuple[str, str]
+    oracle: Oracle,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+    kind: tuple[str, str],
+    some: Some[Any],
 ) -> None:
     """The Chrysalis oracle ledger, and Stardust milestones that spend its outputs."""
     facts = [reference.milestone_fact(line) for line in oracle.milestones]
@@ -343,9 +347,11 @@ async def test_two_eras_are_one_statement(
     store = filled_with(settings, rows)
     statements = of_facts(facts, genesis, hrp)
     app = create_app({"one": NetworkMount(store, settings.network, hrp)}, "one", ApiSettings())
-    in_both = []
+    singles = [[each] for each in statements.addresses]
+    singles.sort(key=lambda each: not in_both_eras(statements.items(each)))
+    assert in_both_eras(statements.items(singles[0]))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
-        for account in [*([each] for each in statements.addresses), statements.addresses[:4]]:
+        for account in [*some(singles), statements.addresses[:4]]:
             wanted = statements.items(account)
             page = await whole(client, account)
             assert without_cursors(page["items"]) == wanted
@@ -353,9 +359,11 @@ async def test_two_eras_are_one_statement(
             assert without_cursors(await walk(client, 3, addresses=",".join(account), start=45)) == (
                 statements.items(account, 45)
             )
-            in_both.append({each["milestoneIndex"] > LAST for each in wanted} == {True, False})
-    assert any(in_both)
     store.close()
+
+
+def in_both_eras(items: Sequence[Json]) -> bool:
+    return {each["milestoneIndex"] > LAST for each in items} == {True, False}
 
 
 def two_eras_store(

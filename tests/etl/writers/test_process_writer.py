@@ -84,6 +84,7 @@ def in_turns(folder: Path, *loadings: Loading) -> list[str]:
     return engines
 
 
+@pytest.mark.slow
 def test_a_cluster_gets_the_same_rows_in_several_loads(
     expected_turns: Loading, clusters: Stores, tmp_path: Path
 ) -> None:
