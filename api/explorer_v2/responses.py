@@ -239,3 +239,24 @@ class OutputsOfAddress(BaseModel):
     items: list[OutputOfAddress]
     cursor: str | None
     ledgerIndex: U32 | None
+
+
+class Attachment(BaseModel):
+    """A block with the transaction, the milestone that references it, and its inclusion state."""
+
+    blockId: HexId
+    milestoneIndex: int
+    ledgerInclusionState: InclusionState
+
+
+class AttachmentList(BaseModel):
+    """The blocks that contain a transaction. `cursor` is null on the last page."""
+
+    model_config = whole_example(
+        transactionId=OUTPUT_ID[:66],
+        items=[{"blockId": BLOCK_ID, "milestoneIndex": 18, "ledgerInclusionState": "included"}],
+        cursor=None,
+    )
+    transactionId: HexId
+    items: list[Attachment]
+    cursor: str | None

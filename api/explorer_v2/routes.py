@@ -7,6 +7,7 @@ newest first.
 
 from functools import partial
 
+from api.explorer_v2.attachment_routes import EXPLORER_ATTACHMENTS
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.nft_routes import EXPLORER_NFTS
@@ -254,6 +255,7 @@ EXPLORER_V2 = Family(
         *EXPLORER_SUPPLY,
         *EXPLORER_NATIVE_TOKENS,
         *EXPLORER_NFTS,
+        *EXPLORER_ATTACHMENTS,
         *EXPLORER_PENDING,
     ),
     wrap=lambda value: value,

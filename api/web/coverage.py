@@ -26,6 +26,18 @@ def ranges(sync: Mapping[str, Any]) -> list[tuple[int, int, str]]:
     return sorted((each["start"], each["end"] - 1, level) for level in LEVELS for each in sync["proved"].get(level, ()))
 
 
+def level_of(sync: Mapping[str, Any], index: int) -> str | None:
+    """Returns the proof level of a milestone in the JSON of `sync`; None if the milestone is not complete."""
+    return next(
+        (
+            level
+            for level, ranges in sync["proved"].items()
+            if any(each["start"] <= index < each["end"] for each in ranges)
+        ),
+        None,
+    )
+
+
 def runs(found: Sequence[tuple[int, int, str]], first: int, last: int) -> Iterator[Run]:
     """Yields the parts of a bar that reaches from milestone `first` to `last`."""
     unit = WIDTH / (last + 1 - first)

@@ -96,6 +96,7 @@ def environment(static: StaticFiles) -> Environment:
         "amount_and_raw": formats.amount_and_raw,
         "age": formats.age,
         "bech32": formats.bech32,
+        "counted": formats.counted,
         "day": formats.day,
         "iso": formats.iso,
         "moment": formats.moment,

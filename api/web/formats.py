@@ -31,6 +31,15 @@ def quantity(text: str) -> str:
     return f"{int(text, 16):,}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Writes a number with a noun, whose plural has an s.
+
+    >>> counted(1, "input")
+    '1 input'
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def decimal(value: int | str, decimals: int) -> str:
     """Writes an amount of the smallest unit as an exact decimal number, without trailing zeros.
 

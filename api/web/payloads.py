@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from api.web import formats
 
@@ -17,6 +18,9 @@ NAMES: Mapping[int | None, str] = {
     7: "milestone",
 }
 """Type of a payload → name. Types 0 to 2 are of Chrysalis, 5 to 7 of Stardust."""
+
+INDEXATION, TAGGED_DATA = 2, 5
+"""Payload types of data with a tag."""
 
 SHOWN_BYTES = 4_096
 """Bytes of data in a hex dump. Everything is in the raw bytes."""
@@ -49,6 +53,22 @@ class Data:
     dump: str
     hex: str
     is_cut: bool
+
+
+def tag_of(payload: Mapping[str, Any] | None) -> Data | None:
+    """Returns the tag of tagged data (in Chrysalis: the index); None if the payload has none."""
+    return _member(payload, "index" if payload and payload["type"] == INDEXATION else "tag")
+
+
+def tagged_data_of(payload: Mapping[str, Any] | None) -> Data | None:
+    """Returns the data of tagged data; None if the payload has none."""
+    return _member(payload, "data")
+
+
+def _member(payload: Mapping[str, Any] | None, name: str) -> Data | None:
+    if payload is None or payload["type"] not in {INDEXATION, TAGGED_DATA} or not payload.get(name):
+        return None
+    return data_of(payload[name])
 
 
 def data_of(text: str) -> Data:

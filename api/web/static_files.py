@@ -4,6 +4,7 @@ Browsers may therefore keep them. Files below `vendor/` are unchanged copies fro
 names package, version, licence and SHA-256 of each.
 """
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +17,14 @@ MEDIA_TYPES: Mapping[str, str] = {
     ".svg": "image/svg+xml",
 }
 
-BARE_IMPORT = (b"'@noble/hashes/", b"'../hashes/")
-"""How a vendored module names another package, and where that is here: browsers resolve paths only."""
+BARE_IMPORT = re.compile(rb"'@noble/(?=[a-z]+/)")
+"""How a vendored module names another package. Browsers resolve paths only."""
+
+
+def resolved(name: str, body: bytes) -> bytes:
+    """Returns a file with the paths of the packages that it imports. `name`: its path below FOLDER."""
+    up = b"../" * (len(Path(name).parts) - 2)
+    return BARE_IMPORT.sub(b"'" + up, body) if name.startswith("vendor/") and name.endswith(".js") else body
 
 
 class StaticFiles:
@@ -34,6 +41,6 @@ class StaticFiles:
         digest = sha256(b"".join(sha256(body).digest() for body in bodies.values())).hexdigest()[:12]
         self.prefix = f"/web/{digest}"
         self.files = {
-            f"{self.prefix}/{name}": (body.replace(*BARE_IMPORT), MEDIA_TYPES[Path(name).suffix])
+            f"{self.prefix}/{name}": (resolved(name, body), MEDIA_TYPES[Path(name).suffix])
             for name, body in bodies.items()
         }

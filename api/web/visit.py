@@ -25,12 +25,13 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-async def call(operations: ASGIApp, url: str) -> bytes:
+async def call(operations: ASGIApp, url: str, media_type: str = "") -> bytes:
     """Returns the body of an operation of this server. Raises the errors of its handler.
 
     Args:
         operations: the server's operations.
         url: path and query.
+        media_type: the requested form. Default: JSON.
     """
     path, _, query = url.partition("?")
     scope: Scope = {
@@ -38,7 +39,7 @@ async def call(operations: ASGIApp, url: str) -> bytes:
         "method": "GET",
         "path": path,
         "query_string": query.encode(),
-        "headers": [],
+        "headers": [(b"accept", media_type.encode())] if media_type else [],
         "root_path": "",
     }
     body = b""
@@ -124,12 +125,17 @@ class Visit:
             self.sources.remove(self.api(path, **query))
             return None
 
-    async def body(self, path: str, **query: object) -> bytes:
-        """Returns the body of an operation that returns bytes. For the arguments see `api`."""
-        url = self.api(path, **query)
+    async def body(self, path: str, media_type: str = "") -> bytes:
+        """Returns the body of an operation that returns bytes.
+
+        Args:
+            path: as in `api`.
+            media_type: the requested form, for an operation that also returns JSON.
+        """
+        url = self.api(path)
         if url not in self.sources:
             self.sources.append(url)
-        return await call(self.operations, url)
+        return await call(self.operations, url, media_type)
 
     def here(self, **query: object) -> str:
         """Returns this page's URL with other parameters of the query. Those that are None are left out."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from db import schema
-from db.listing.page import Page, list_lookup
+from db.listing.page import Page, list_lookup, list_partition
 from db.store import Bound, NotFound, Row, Store
 from db.times import Window
 
@@ -45,6 +45,12 @@ async def is_referenced(store: Store, transaction_id: str, as_of: int | None) ->
     """Whether a milestone up to a ledger index references one of the first ATTACHMENTS_MAX attachments."""
     rows = await store.slice(schema.transactions_by_state, (transaction_id,), limit=ATTACHMENTS_MAX)
     return any(as_of is None or row["milestone_index"] <= as_of for row in rows)
+
+
+async def list_attachments(store: Store, transaction_id: str, *, page_size: int, cursor: str | None) -> Page:
+    """A page of `transactions_by_state`: the referenced messages that attach a transaction, the included one first."""
+    table = schema.transactions_by_state
+    return await list_partition(store, table, (transaction_id,), newest=False, page_size=page_size, cursor=cursor)
 
 
 async def list_history(

@@ -135,7 +135,20 @@ def of_pending(explorer: Explorer) -> ApiRequests:
     empty: Json = {"items": []}
     tag = next(tag for tag in explorer.tagged if tag != "0x")
     transaction_id = next(iter(explorer.ledger.included))
+    attached = [entry for entry in explorer.ledger.entries if entry.get("transactionId") == transaction_id]
+    attached.sort(key=lambda entry: (entry["metadata"]["ledgerInclusionState"] != "included", entry["id"]))
+    blocks = [
+        {
+            "blockId": entry["id"],
+            "milestoneIndex": entry["metadata"]["referencedByMilestoneIndex"],
+            "ledgerInclusionState": entry["metadata"]["ledgerInclusionState"],
+        }
+        for entry in attached
+    ]
     return {
+        "/transactions/{transactionId}/blocks": [
+            listing({"transactionId": transaction_id}, {"transactionId": transaction_id, "items": blocks})
+        ],
         "/pending/transactions/{transactionId}": [
             listing({"transactionId": transaction_id}, {"transactionId": transaction_id} | empty)
         ],

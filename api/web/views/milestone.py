@@ -69,7 +69,7 @@ async def milestone(visit: Visit) -> Answer:
         "milestone_id": milestone_id,
         "message_id": message_id,
         "kind": "block" if is_stardust else "message",
-        "level": next((level for start, end, level in ranges if start <= index <= end), None),
+        "level": coverage.level_of(sync, index),
         "before": before,
         "after": after,
         "signers": [(key, may_sign(visit.mount, index, key)) for key in keys_of(payload)],
