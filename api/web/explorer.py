@@ -91,6 +91,7 @@ def environment(static: StaticFiles) -> Environment:
     made.filters |= {
         "number": formats.number,
         "quantity": formats.quantity,
+        "token_amount": formats.token_amount,
         "decimal": formats.decimal,
         "amount": formats.amount,
         "amount_and_raw": formats.amount_and_raw,

@@ -40,6 +40,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def token_amount(text: str, decimals: int) -> str:
+    """Writes an amount of a native token, in hex, in the token's unit."""
+    return decimal(int(text, 16), decimals)
+
+
 def decimal(value: int | str, decimals: int) -> str:
     """Writes an amount of the smallest unit as an exact decimal number, without trailing zeros.
 

@@ -94,6 +94,6 @@ def indented(text: str) -> str | None:
         found = json.dumps(value, indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-    if formats.readable(found.encode("utf-8", "replace")) is None:
+    if formats.readable(found.encode("utf-8", "surrogatepass")) is None:
         found = json.dumps(value, indent=2)
     return found if len(found) <= JSON_CHARACTERS else None

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import orjson
 from starlette.types import ASGIApp, Message, Scope
 
-from api.http.errors import NoSuchNetwork, OtherEra
+from api.http.errors import NoSuchNetwork, NotKept, OtherEra
 from api.network import NetworkMount
 from db.store import LedgerUnknown, NotFound
 
@@ -118,10 +118,10 @@ class Visit:
             return None
 
     async def kept(self, path: str, **query: object) -> Any | None:
-        """Like `find`; None also if it needs a ledger state that the store does not have."""
+        """Like `find`; None also if it needs a ledger state that the store does not have, or has another limit."""
         try:
             return await self.find(path, **query)
-        except LedgerUnknown:
+        except (LedgerUnknown, NotKept):
             self.sources.remove(self.api(path, **query))
             return None
 

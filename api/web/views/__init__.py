@@ -3,6 +3,7 @@
 from api.web.page import View
 from api.web.views import (
     address,
+    chains,
     emitter,
     home,
     message,
@@ -15,6 +16,7 @@ from api.web.views import (
 
 VIEWS: tuple[View, ...] = (
     *address.VIEWS,
+    *chains.VIEWS,
     *emitter.VIEWS,
     *home.VIEWS,
     *message.VIEWS,

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import segno
 
 from api.network import NetworkMount
+from api.web.chains import chain_id_of
 from api.web.formats import plain
 from api.web.page import Answer, Download, Page, Redirect, View
 from api.web.visit import Visit, segment
 from db.schema.protocols import IOTA
 from db.store import LedgerUnknown
 from ledger.crypto.bech32 import AddressError, parse_address
-from ledger.ids import chain_id
 
 ROWS = 25
 """Rows of a tab before `More`."""
@@ -176,18 +176,13 @@ async def nfts_tab(visit: Visit, whole: str) -> Values:
     items = [
         {
             "outputId": output_id,
-            "nftId": nft_id_of(output_id, each["output"]["nftId"]),
+            "nftId": chain_id_of(output_id, each["output"]["nftId"]),
             "amount": each["output"]["amount"],
             "milestoneIndex": each["metadata"]["milestoneIndexBooked"],
         }
         for output_id, each in zip(found["items"], outputs, strict=True)
     ]
     return listed(visit, {"items": items, "cursor": found.get("cursor")})
-
-
-def nft_id_of(output_id: str, given: str) -> str:
-    """The id of an NFT in hex. The output that mints it has only zeros in place of the id."""
-    return given if given.strip("0x") else f"0x{chain_id(bytes.fromhex(output_id[2:])).hex()}"
 
 
 Tab: TypeAlias = Callable[[Visit, str], Awaitable[Values]]
