@@ -184,7 +184,7 @@ async def nft(visit: Visit) -> Answer:
 
 async def issued(visit: Visit, output_ids: Sequence[str]) -> list[Json]:
     """NFTs in these outputs: id, name by IRC-27, output."""
-    rows = []
+    rows: list[Json] = []
     for output_id, each in zip(output_ids, await outputs_of(visit, output_ids), strict=True):
         metadata = chains.feature(each["output"], chains.METADATA, immutable=True)
         name = chains.json_object(metadata["data"] if metadata else None).get("name", "")
