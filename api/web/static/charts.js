@@ -7,6 +7,13 @@ const resolved = (name) => {
   return getComputedStyle(probe).color;
 };
 
+// Times are in UTC, as everywhere on these pages: a day, or the time of a day.
+const DAY_S = 86400;
+const iso = (seconds) => new Date(seconds * 1000).toISOString();
+const dayOf = (seconds) => iso(seconds).slice(0, 10);
+const clockOf = (seconds) => iso(seconds).slice(11, 19).replace(/:00$/, "");
+const momentOf = (seconds) => (seconds % DAY_S ? `${dayOf(seconds)} ${clockOf(seconds)}` : dayOf(seconds));
+
 const LINES = ["--link", "--merkle", "--believed", "--gap"];
 
 const draw = (figure) => {
@@ -16,7 +23,8 @@ const draw = (figure) => {
   const numbers = (text) => text.split(",").map((each) => (each === "" || each === "None" ? null : Number(each)));
   const axis = { stroke: resolved("--soft"), grid: { stroke: resolved("--line"), width: 1 }, ticks: { stroke: resolved("--line") } };
   const shown = Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-  const axes = [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => shown.format(value)) }];
+  const times = { ...axis, space: 80, values: (_, splits, __, ___, step) => splits.map(step < DAY_S ? clockOf : dayOf) };
+  const axes = [times, { ...axis, size: 64, values: (_, values) => values.map((value) => shown.format(value)) }];
   if (series.length === 2) axes.push({ ...axes[1], side: 1, scale: "second", grid: { show: false } });
   new uPlot(
     {
@@ -24,7 +32,7 @@ const draw = (figure) => {
       height: place.clientHeight - 32,
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       series: [
-        {},
+        { label: "Time", value: (_, seconds) => (seconds === null ? "" : momentOf(seconds)) },
         ...series.map((each, index) => ({
           label: each.dataset.name,
           stroke: resolved(LINES[index % LINES.length]),
