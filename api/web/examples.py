@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.errors import NotKept
 from api.web import coverage, operations
 from api.web.formats import day
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
-from db.store import LedgerUnknown
 
 Values: TypeAlias = Mapping[str, Sequence[str]]
 """Name of a parameter → values in different forms. An operation uses the first one that fits its pattern."""
@@ -153,7 +151,7 @@ async def of_chains(visit: Visit) -> Values:
 
 async def outputs_of(visit: Visit, kind: str, **filters: str) -> list[Any]:
     """Returns some unspent outputs of a kind."""
-    listed = await kept(visit, f"indexer/v1/outputs/{kind}", pageSize=LOOKED_AT, **filters)
+    listed = await visit.kept(f"indexer/v1/outputs/{kind}", pageSize=LOOKED_AT, **filters)
     if listed is None:
         return []
     found = await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in listed["items"]))
@@ -162,16 +160,8 @@ async def outputs_of(visit: Visit, kind: str, **filters: str) -> list[Any]:
 
 async def richest(visit: Visit) -> list[str]:
     """Returns the richest address; nothing if the archive has no ledger state."""
-    found = await kept(visit, "explorer/v2/ledger/richest-addresses", top=1)
+    found = await visit.kept("explorer/v2/ledger/richest-addresses", top=1)
     return [each["address"] for each in found["top"]] if found else []
-
-
-async def kept(visit: Visit, path: str, **query: object) -> Any | None:
-    """Returns the JSON of an operation; None without the object, or without a ledger state."""
-    try:
-        return await visit.find(path, **query)
-    except (NotKept, LedgerUnknown):
-        return None
 
 
 async def outputs_of_richest(visit: Visit, path: str) -> list[Any]:

@@ -1,22 +1,36 @@
-"""Every page of the explorer at two widths and in both colour schemes: no problems."""
+"""Every page of the explorer at two widths and in both colour schemes: no problems.
+
+A further page of a kind is opened wide and light, and narrow and dark.
+"""
 
 import pytest
 
+from tests.api.oracle import Oracle
+from tests.api.stardust import StardustLedger
+from tests.api.wormhole_network import World
 from tests.web.browser import NARROW, SCHEMES, WIDE, Scheme, report
 from tests.web.conftest import Open
+from tests.web.pages import Visited, pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-OF_OTHERS = {"/docs"}
-"""Pages of other projects: Swagger UI violates rules of accessibility."""
+OF_OTHERS = Visited("/docs", main=True)
+"""Swagger UI, whose page violates rules of accessibility."""
+
+BOTH_WAYS = ((WIDE, "light"), (NARROW, "dark"))
+"""The views of further pages."""
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-async def test_a_page_has_no_problems(opened: Open, width: int, scheme: Scheme) -> None:
+async def test_no_page_has_problems(
+    opened: Open, width: int, scheme: Scheme, oracle: Oracle, stardust: StardustLedger, world: World
+) -> None:
     page = await opened(width, scheme)
     found = []
-    for path in ["/docs"]:
-        await page.goto(path)
-        found.append((path, await page.problems(axe=path not in OF_OTHERS)))
+    for visited in (OF_OTHERS, *pages(oracle, stardust, world)):
+        if visited.main or (width, scheme) in BOTH_WAYS:
+            await page.goto(visited.path, visited.status)
+            found.append((visited.path, await page.problems(axe=visited != OF_OTHERS)))
+    assert len(found) > 10
     assert not report(found), f"\n{report(found)}"
