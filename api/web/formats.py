@@ -32,12 +32,14 @@ def quantity(text: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Writes a number with a noun, whose plural has an s.
+    """Writes a number with a noun. The plural has an s, or ies instead of y.
 
     >>> counted(1, "input")
     '1 input'
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
 def token_amount(text: str, decimals: int) -> str:

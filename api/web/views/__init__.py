@@ -8,8 +8,10 @@ from api.web.views import (
     home,
     message,
     milestone,
+    output,
     requests,
     search,
+    transaction,
     vaa,
     wormhole,
 )
@@ -21,8 +23,10 @@ VIEWS: tuple[View, ...] = (
     *home.VIEWS,
     *message.VIEWS,
     *milestone.VIEWS,
+    *output.VIEWS,
     *requests.VIEWS,
     *search.VIEWS,
+    *transaction.VIEWS,
     *vaa.VIEWS,
     *wormhole.VIEWS,
 )
