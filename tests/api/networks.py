@@ -1,13 +1,13 @@
 """Stores of several networks for one server, filled from the oracle ledgers by the naive references."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from db.connect import StoreSettings
 from tests import reference, reference_stardust
 from tests.api.conftest import fill, fill_stardust, filled_with
-from tests.api.oracle import Oracle
+from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.api.wormhole_network import World
@@ -81,7 +81,7 @@ def fill_more_networks(folder: Path, oracle: Oracle, config: Path) -> None:
     """Adds to a configuration of fill_networks the networks TWO_ERAS and GAPS, with SQLite stores in `folder`."""
     urls = {f"{name}_url": f"sqlite:///{folder}/{name}" for name in ("two_eras", "gaps")}
     two_eras = StoreSettings(urls["two_eras_url"], TWO_ERAS)
-    filled_with(two_eras, two_eras_rows(oracle, two_eras)).close()
+    filled_with(two_eras, two_eras_rows(oracle, two_eras, stardust_lines())).close()
     gaps = StoreSettings(urls["gaps_url"], GAPS)
     present = [line for line in oracle.milestones if line["milestone"]["index"] not in MISSING]
     filled_with(gaps, reference.reference_rows(present, [], gaps.chunk_size, gaps.partition_size, GAPS)).close()
@@ -89,11 +89,11 @@ def fill_more_networks(folder: Path, oracle: Oracle, config: Path) -> None:
         file.write(MORE.format(two_eras=TWO_ERAS, first=FIRST, gaps=GAPS, **urls))
 
 
-def two_eras_rows(oracle: Oracle, settings: StoreSettings) -> Rows:
-    """The rows of TWO_ERAS, with its ledger state and analytics."""
+def two_eras_rows(oracle: Oracle, settings: StoreSettings, lines: Sequence[Json]) -> Rows:
+    """The rows of the Chrysalis oracle ledger and these Stardust lines after it, with ledger state and analytics."""
     geometry = settings.chunk_size, settings.partition_size
     facts = [reference.milestone_fact(line) for line in oracle.milestones]
-    facts += [reference_stardust.milestone_fact(line) for line in stardust_lines()]
+    facts += [reference_stardust.milestone_fact(line) for line in lines]
     genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
     rows = table_rows(facts, [], *geometry, settings.network)
     ledger_rows(rows, facts, genesis, settings.network, *geometry)

@@ -113,8 +113,8 @@ class Watched:
     def __init__(self, page: Page, session: CDPSession, programs: Programs, base: str, scheme: Scheme) -> None:
         self.page = page
         self._session, self._axe, self._scheme = session, programs.axe, scheme
-        self._host = urlsplit(base).netloc
-        self._base = base
+        self.host = urlsplit(base).netloc
+        self.base = base
         self._seen: list[str] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self._seen.append(f"exception: {error}"))
@@ -155,16 +155,16 @@ class Watched:
     async def problems(self, *, axe: bool = True) -> list[str]:
         """The problems since the page was opened; with `axe`, also the violations of accessibility rules."""
         found = list(self._seen)
-        found += [f"content security policy: {each}" for each in await self._evaluate("window.violations")]
-        if wider := await self._evaluate(WIDER):
+        found += [f"content security policy: {each}" for each in await self.evaluate("window.violations")]
+        if wider := await self.evaluate(WIDER):
             found.append(f"scrolls horizontally: {', '.join(wider)}")
         if axe:
-            await self._evaluate(f"{self._axe}; 0")
+            await self.evaluate(f"{self._axe}; 0")
             rules = json.dumps(RULES[self._scheme])
-            found += [f"axe: {each}" for each in await self._evaluate(AXE_RUN % rules)]
+            found += [f"axe: {each}" for each in await self.evaluate(AXE_RUN % rules)]
         return found
 
-    async def _evaluate(self, expression: str) -> Any:
+    async def evaluate(self, expression: str) -> Any:
         """The value of an expression. The debugger evaluates it, so no policy of the page is relaxed."""
         options = {"awaitPromise": True, "returnByValue": True}
         done = await self._session.send("Runtime.evaluate", {"expression": expression, **options})
@@ -184,7 +184,7 @@ class Watched:
 
     def _request(self, request: Request) -> None:
         url = urlsplit(request.url)
-        if url.scheme not in ("data", "blob") and url.netloc != self._host:
+        if url.scheme not in ("data", "blob") and url.netloc != self.host:
             self._seen.append(f"another host: {request.url}")
 
     def _response(self, response: Response) -> None:

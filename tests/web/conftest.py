@@ -19,6 +19,7 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.reference import ORACLE
 from tests.web.browser import SCHEMES, WIDE, Programs, Scheme, Watched, install_browser, launched, why_not
+from tests.web.hostile import fill_hostile
 
 Open: TypeAlias = Callable[..., Awaitable[Watched]]
 """Opens a page: width, scheme; `scripts=False` without JavaScript."""
@@ -43,10 +44,11 @@ def world() -> World:
 def base(
     tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, world: World
 ) -> Iterator[str]:
-    """The URL of a server with the networks of tests.api.networks."""
+    """The URL of a server with the networks of tests.api.networks, and one with hostile contents."""
     folder = tmp_path_factory.mktemp("served")
     config = fill_networks(folder, oracle, stardust, world)
     fill_more_networks(folder, oracle, config)
+    fill_hostile(folder, oracle, config)
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as url:
         yield url
 

@@ -14,6 +14,7 @@ from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.api.wormhole_network import UNSIGNED, World
 from tests.clients.api_requests import of_every_kind
 from tests.etl.two_eras import FIRST
+from tests.web.hostile import NETWORK as HOSTILE
 
 
 class Visited(NamedTuple):
@@ -44,7 +45,14 @@ def pages(oracle: Oracle, stardust: StardustLedger, world: World) -> list[Visite
     return found
 
 
-NETWORKS = {"permatest-1": IOTA, "permatest-2": IOTA, TWO_ERAS: IOTA, GAPS: IOTA, WORMHOLE: WORMHOLE_PROTOCOL}
+NETWORKS = {
+    "permatest-1": IOTA,
+    "permatest-2": IOTA,
+    TWO_ERAS: IOTA,
+    GAPS: IOTA,
+    HOSTILE: IOTA,
+    WORMHOLE: WORMHOLE_PROTOCOL,
+}
 
 
 def kind_of(path: str) -> View | None:
