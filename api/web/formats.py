@@ -16,6 +16,8 @@ SHORT = 8
 ADDRESS_FIELDS = ("address", "pubKeyHash", "aliasId", "nftId")
 """Fields with the bytes of an address. A Chrysalis address has the first one."""
 
+LEAST_PERCENT = 0.001
+
 AGES = ((31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 """Seconds of each unit of a relative time, the longest first."""
 
@@ -148,6 +150,8 @@ def hex_lines(data: bytes) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """Writes a share in percent. A share that is not all never reads 100 %."""
+    """Writes a share in percent. A share that is not all never reads 100 %, and one that is not nothing never 0 %."""
     share = 100 * part / whole if whole else 0.0
+    if 0 < share < LEAST_PERCENT:
+        return f"< {LEAST_PERCENT} %"
     return f"{min(share, 99.99) if part < whole else share:.4g} %"

@@ -16,6 +16,18 @@ const momentOf = (seconds) => (seconds % DAY_S ? `${dayOf(seconds)} ${clockOf(se
 
 const LINES = ["--link", "--merkle", "--believed", "--gap"];
 
+// Ticks of times: the least seconds between two, their format, and what a tick has below it when the year, the month or
+// the day changes.
+const ticks = (seconds, format, year, day) => [seconds, format, year, day, day, null, null, null, 1];
+const DATE = "\n{YYYY}-{MM}-{DD}";
+const TICKS = [
+  ticks(365 * 86400, "{YYYY}", null, null),
+  ticks(28 * 86400, "{YYYY}-{MM}", null, null),
+  ticks(86400, "{MM}-{DD}", "\n{YYYY}", null),
+  ticks(60, "{HH}:{mm}", DATE, DATE),
+  ticks(1, "{HH}:{mm}:{ss}", DATE, DATE),
+];
+
 const draw = (figure) => {
   const place = figure.querySelector(".plot");
   place.replaceChildren();
@@ -37,6 +49,7 @@ const draw = (figure) => {
           label: each.dataset.name,
           stroke: resolved(LINES[index % LINES.length]),
           width: 2,
+          paths: "stepped" in figure.dataset ? uPlot.paths.stepped({ align: 1 }) : undefined,
           scale: series.length === 2 && index === 1 ? "second" : "y",
         })),
       ],
@@ -46,6 +59,33 @@ const draw = (figure) => {
     place,
   );
 };
+
+// Saves a chart as an image, with its title and the background of the page.
+const save = (figure) => {
+  const drawn = figure.querySelector("canvas");
+  const title = figure.dataset.label;
+  const image = document.createElement("canvas");
+  const margin = 40 * devicePixelRatio;
+  image.width = drawn.width;
+  image.height = drawn.height + margin;
+  const context = image.getContext("2d");
+  context.fillStyle = resolved("--back");
+  context.fillRect(0, 0, image.width, image.height);
+  context.fillStyle = resolved("--text");
+  context.font = `${16 * devicePixelRatio}px sans-serif`;
+  context.fillText(title, margin / 4, margin * 0.65);
+  context.drawImage(drawn, 0, margin);
+  image.toBlob((blob) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${title}.png`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+};
+addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.matches("button.png")) save(target.closest("figure"));
+});
 
 const drawAll = () => document.querySelectorAll("figure.chart").forEach(draw);
 drawAll();
