@@ -11,6 +11,7 @@ two exit stacks) costs more than the work itself (decision 0003). `api.http.cont
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import unquote_plus
 
@@ -153,7 +154,8 @@ def body_of(handler: Handler) -> tuple[str, Body] | None:
     return next(((name, reader) for name, reader in _readers(handler).items() if isinstance(reader, Body)), None)
 
 
-def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
+@cache
+def _readers(handler: Handler) -> Mapping[str, Param | Params | Body]:
     hints = get_type_hints(handler, include_extras=True)
     found = {}
     for name in list(inspect.signature(handler).parameters)[1:]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -54,6 +54,11 @@ class Export:
 
 def format_param(media_types: Collection[str]) -> Param:
     """Returns the parameter that chooses between JSON and these media types."""
+    return _format_param(frozenset(media_types))
+
+
+@cache
+def _format_param(media_types: frozenset[str]) -> Param:
     formats = {name: each for name, each in FORMATS.items() if each == JSON or each in media_types}
     meaning = "The whole listing in this format, or a page of it as JSON. Takes precedence over Accept"
     return Param("format", words(formats), meaning, "csv" if CSV in media_types else "json")

@@ -227,10 +227,14 @@ def of_ndjson(text: str) -> tuple[list[Any], list[Json]]:
 READERS = {"text/csv": of_csv, "application/x-ndjson": of_ndjson}
 
 
+@pytest.fixture(scope="module")
+def stardust_app(stardust: StardustLedger, stardust_store: WritableStore) -> Any:
+    return create_app({"testing": stardust.mount(stardust_store)}, "testing", ApiSettings())
+
+
 @pytest.fixture
-def stardust_client(stardust: StardustLedger, stardust_store: WritableStore) -> httpx.AsyncClient:
-    app = create_app({"testing": stardust.mount(stardust_store)}, "testing", ApiSettings())
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+def stardust_client(stardust_app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=stardust_app), base_url="http://permanode")
 
 
 @pytest.mark.parametrize("exported", EXPORTED, ids=lambda each: each.name)
