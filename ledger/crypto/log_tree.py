@@ -1,0 +1,163 @@
+"""Merkle trees of RFC 6962 over SHA-256, proofs that consecutive leaves are part of one, and consistency proofs.
+
+H(leaf) = SHA-256(00 ‖ leaf), H(node) = SHA-256(01 ‖ left ‖ right). A tree of n > 1 leaves splits at the largest power
+of two below n. Trees are given as the hashes of their leaves.
+
+One kind of proof serves all uses: a proof of the leaves from `start` to before `stop`. Of one leaf it is the audit path
+(RFC 9162 2.1.3), of two neighbours it shows that no leaf lies between them, of all leaves it is empty.
+
+A root does not commit to the size of its tree: whoever checks a proof must know both from the same source.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+HASH_BYTES = 32
+
+EMPTY = sha256().digest()
+"""The root of a tree without leaves."""
+
+
+class ProofError(ValueError):
+    """A proof does not have the form that its tree requires. The message says what was expected."""
+
+
+def leaf_hash(leaf: bytes) -> bytes:
+    """The 32-byte hash of a leaf of any length."""
+    return sha256(b"\0" + leaf).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The 32-byte hash of a node with two children."""
+    return sha256(b"\1" + left + right).digest()
+
+
+def tree_root(hashes: Sequence[bytes]) -> bytes:
+    """The root of the tree with these leaf hashes."""
+    level = list(hashes)
+    if not level:
+        return EMPTY
+    while len(level) > 1:
+        # The same tree as splitting at powers of two: an odd last node moves up unchanged.
+        pairs = [node_hash(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
+        level = [*pairs, *level[2 * len(pairs) :]]
+    return level[0]
+
+
+def split(size: int) -> int:
+    """The largest power of two below `size`, which is 2 or more: the number of leaves on the left."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+def prove_range(hashes: Sequence[bytes], start: int, stop: int) -> list[bytes]:
+    """Returns the proof of the leaves from `start` to before `stop`, at least one.
+
+    It has the root of each largest subtree without any of these leaves, from left to right.
+
+    Raises:
+        ValueError: there are no such leaves.
+    """
+    if not 0 <= start < stop <= len(hashes):
+        raise ValueError(f"expected leaves of {len(hashes)}, found {start} to {stop}")
+    return list(_outside(hashes, start, stop))
+
+
+def _outside(hashes: Sequence[bytes], start: int, stop: int) -> Iterator[bytes]:
+    if stop <= 0 or start >= len(hashes):
+        yield tree_root(hashes)
+    elif start > 0 or stop < len(hashes):
+        middle = split(len(hashes))
+        yield from _outside(hashes[:middle], start, stop)
+        yield from _outside(hashes[middle:], start - middle, stop - middle)
+
+
+def root_of_range(size: int, start: int, run: Sequence[bytes], proof: Sequence[bytes]) -> bytes:
+    """Returns the root to which a proof leads. It is a tree's root only if the tree has these leaves at these places.
+
+    Args:
+        size: the number of the tree's leaves.
+        start: the place of the first of the proved leaves.
+        run: their hashes, at least one.
+        proof: of `prove_range`.
+
+    Raises:
+        ProofError: the proof has more or fewer hashes than such a tree needs, or the leaves are not within it.
+    """
+    stop = start + len(run)
+    if not 0 <= start < stop <= size:
+        raise ProofError(f"expected leaves within a tree of {size}, found {start} to {stop}")
+    rest = iter(proof)
+
+    def root(first: int, count: int) -> bytes:
+        if first + count <= start or first >= stop:
+            found = next(rest, None)
+            if found is None:
+                raise ProofError("expected more hashes in the proof")
+            return found
+        if count == 1:
+            return run[first - start]
+        left = split(count)
+        return node_hash(root(first, left), root(first + left, count - left))
+
+    found = root(0, size)
+    if next(rest, None) is not None:
+        raise ProofError("expected fewer hashes in the proof")
+    return found
+
+
+def prove_consistency(hashes: Sequence[bytes], older: int) -> list[bytes]:
+    """Returns the proof that the tree of the first `older` leaves is a prefix of this one (RFC 9162 2.1.4.1).
+
+    Raises:
+        ValueError: the tree has fewer leaves, or `older` is 0.
+    """
+    if not 0 < older <= len(hashes):
+        raise ValueError(f"expected a size from 1 to {len(hashes)}, found {older}")
+    return list(_consistency(hashes, older, is_known=True))
+
+
+def _consistency(hashes: Sequence[bytes], older: int, *, is_known: bool) -> Iterator[bytes]:
+    if older == len(hashes):
+        if not is_known:
+            yield tree_root(hashes)
+        return
+    middle = split(len(hashes))
+    if older <= middle:
+        yield from _consistency(hashes[:middle], older, is_known=is_known)
+        yield tree_root(hashes[middle:])
+    else:
+        yield from _consistency(hashes[middle:], older - middle, is_known=False)
+        yield tree_root(hashes[:middle])
+
+
+def is_consistent(older: int, newer: int, older_root: bytes, newer_root: bytes, proof: Sequence[bytes]) -> bool:
+    """Whether a proof of `prove_consistency` shows that a tree of `newer` leaves extends one of `older` leaves.
+
+    Every tree extends the empty one, without a proof.
+    """
+    if older in {0, newer}:
+        return not proof and (older != newer or older_root == newer_root)
+    if not 0 < older < newer:
+        return False
+    rest = iter(proof)
+    try:
+        before, after = _roots(older, newer, rest, older_root if older & (older - 1) == 0 else None)
+    except StopIteration:
+        return False
+    return next(rest, None) is None and (before, after) == (older_root, newer_root)
+
+
+def _roots(older: int, newer: int, rest: Iterator[bytes], known: bytes | None) -> tuple[bytes, bytes]:
+    """The roots of the first `older` leaves and of all `newer` leaves. `known`: that of the older ones, if the proof
+    leaves it out because the whole older tree is one subtree.
+    """
+    if older == newer:
+        found = known if known is not None else next(rest)
+        return found, found
+    middle = split(newer)
+    if older <= middle:
+        before, after = _roots(older, middle, rest, known)
+        return before, node_hash(after, next(rest))
+    before, after = _roots(older - middle, newer - middle, rest, None)
+    left = next(rest)
+    return node_hash(left, before), node_hash(left, after)
