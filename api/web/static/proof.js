@@ -156,10 +156,16 @@ const isGood = ([key, signature], signed) => {
   }
 };
 
+const indexOf = (text, missing) => {
+  if (!text) return missing;
+  if (!/^[0-9]+$/.test(text)) throw new Error(`a milestone index expected, found ${text.slice(0, 80)}`);
+  return Number(text);
+};
+
 // KEY, KEY:FIRST or KEY:FIRST:LAST, separated by commas or spaces.
 export const parseKeys = (text) => text.split(/[\s,]+/).filter(Boolean).map((each) => {
   const [key, first, last] = each.split(":");
-  return { key: hexOf(fixed(key, 32)), first: Number(first || 0), last: last ? Number(last) : Infinity };
+  return { key: hexOf(fixed(key, 32)), first: indexOf(first, 0), last: indexOf(last, Infinity) };
 });
 
 // All checks, as { passed, text }, and the claim that they prove. `passed` is null for a check that cannot be made.
@@ -179,6 +185,7 @@ export const check = ({ id, raw, proof, keys, threshold }) => {
     `${path.steps} steps lead to ${hexOf(path.root)}, the Merkle root of what milestone ${milestone.index} ${claim ?? "applied"}.`,
   );
   add(true, `The id of milestone ${milestone.index}, computed from its content, is ${hexOf(form.id)}.`);
+  if (!form.signatures.length) add(false, "The milestone has no signature.");
   const seen = new Set();
   const allowed = new Set(keys.filter((each) => each.first <= milestone.index && milestone.index <= each.last).map((each) => each.key));
   let trusted = 0;
