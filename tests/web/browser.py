@@ -155,7 +155,7 @@ class Watched:
     async def problems(self, *, axe: bool = True) -> list[str]:
         """The problems since the page was opened; with `axe`, also the violations of accessibility rules."""
         found = list(self._seen)
-        found += [f"content security policy: {each}" for each in await self.evaluate("window.violations")]
+        found += [f"content security policy: {each}" for each in await self.evaluate("window.violations || []")]
         if wider := await self.evaluate(WIDER):
             found.append(f"scrolls horizontally: {', '.join(wider)}")
         if axe:
