@@ -12,6 +12,7 @@ from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.nft_routes import EXPLORER_NFTS
 from api.explorer_v2.pending_routes import EXPLORER_PENDING
+from api.explorer_v2.reject_routes import EXPLORER_REJECTS
 from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, MilestonesOfDay, TaggedBlocks
 from api.explorer_v2.statement_routes import EXPLORER_STATEMENT
 from api.explorer_v2.token_routes import EXPLORER_NATIVE_TOKENS
@@ -257,6 +258,7 @@ EXPLORER_V2 = Family(
         *EXPLORER_NFTS,
         *EXPLORER_ATTACHMENTS,
         *EXPLORER_PENDING,
+        *EXPLORER_REJECTS,
     ),
     wrap=lambda value: value,
     error_body=flat_error_body,

@@ -4,6 +4,7 @@ from api.web.page import View
 from api.web.views import (
     address,
     chains,
+    coverage,
     day,
     emitter,
     home,
@@ -23,6 +24,7 @@ from api.web.views import (
 VIEWS: tuple[View, ...] = (
     *address.VIEWS,
     *chains.VIEWS,
+    *coverage.VIEWS,
     *day.VIEWS,
     *emitter.VIEWS,
     *home.VIEWS,

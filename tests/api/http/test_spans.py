@@ -244,6 +244,7 @@ OF_ONE_STATE = {
     "explorer/v2/pending/outputs/by-chain/{chain}": "no milestone references these blocks yet",
     "explorer/v2/pending/outputs?tag=0x01": "no milestone references these blocks yet",
     "explorer/v2/pending/transactions/{milestone}": "no milestone references these blocks yet",
+    "explorer/v2/rejects": "rejects of incomplete milestones have no time",
     "explorer/v2/transactions/{milestone}/blocks": "the blocks of a transaction are sorted by inclusion state",
 }
 """Listings without a span, and why."""
