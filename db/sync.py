@@ -129,22 +129,23 @@ def _pairs(levels: Iterable[Sequence[int]]) -> Intervals:
     return [(first, last) for first, last in levels]
 
 
-async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
-    """Yields rows of `ranges`, lowest range first, reading only as many as needed."""
-    async for row in _by_range(store, schema.ranges, network):
+async def list_ranges(store: Store, network: str, ids: range | None = None) -> AsyncIterator[Row]:
+    """Yields rows of `ranges`, lowest range first, reading only as many as needed. `ids`: of the ranges; None: all."""
+    async for row in _by_range(store, schema.ranges, network, ids):
         yield row
 
 
-async def list_proofs(store: Store, network: str) -> AsyncIterator[Row]:
-    """Yields rows of `proofs`, lowest range first."""
-    async for row in _by_range(store, schema.proofs, network):
+async def list_proofs(store: Store, network: str, ids: range | None = None) -> AsyncIterator[Row]:
+    """Yields rows of `proofs`, lowest range first. `ids` as in `list_ranges`."""
+    async for row in _by_range(store, schema.proofs, network, ids):
         yield row
 
 
-async def _by_range(store: Store, table: Table, network: str) -> AsyncIterator[Row]:
-    after: Bound | None = None
+async def _by_range(store: Store, table: Table, network: str, ids: range | None) -> AsyncIterator[Row]:
+    after = None if ids is None else Bound((ids.start,))
+    upper = None if ids is None else Bound((ids.stop - 1,))
     while True:
-        rows = await store.slice(table, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
+        rows = await store.slice(table, (network,), lower=after, upper=upper, reverse=True, limit=RANGES_AT_ONCE)
         for row in rows:
             yield row
         if len(rows) < RANGES_AT_ONCE:
@@ -152,9 +153,9 @@ async def _by_range(store: Store, table: Table, network: str) -> AsyncIterator[R
         after = Bound((rows[-1]["ms_range_id"],), inclusive=False)
 
 
-async def held(store: Store, network: str) -> Held:
-    """Reads all ranges in one pass."""
-    return held_in([row async for row in list_ranges(store, network)])
+async def held(store: Store, network: str, ids: range | None = None) -> Held:
+    """Reads ranges in one pass. `ids` as in `list_ranges`."""
+    return held_in([row async for row in list_ranges(store, network, ids)])
 
 
 def held_in(range_rows: Sequence[Row]) -> Held:
@@ -174,9 +175,9 @@ async def complete(store: Store, network: str) -> Intervals:
     return (await held(store, network)).complete
 
 
-async def proved(store: Store, network: str) -> dict[str, Intervals]:
-    """Complete milestones by the strongest level they reached (ledger/levels.py)."""
-    return proved_in([row async for row in list_proofs(store, network)])
+async def proved(store: Store, network: str, ids: range | None = None) -> dict[str, Intervals]:
+    """Complete milestones by the strongest level they reached (ledger/levels.py). `ids` as in `list_ranges`."""
+    return proved_in([row async for row in list_proofs(store, network, ids)])
 
 
 def proved_in(proof_rows: Sequence[Row]) -> dict[str, Intervals]:

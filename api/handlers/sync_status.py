@@ -2,10 +2,14 @@
 it.
 """
 
+from api.fields.chrysalis_params import EndMilestone, StartMilestone
 from api.fields.params import NewestFirst
 from api.http.responses import Json
 from api.network import NetworkMount
-from db.intervals import Intervals, gaps
+from db.intervals import Intervals, gaps, intersect
+from db.listing.streams import get_chunk_size
+from db.partitions import ranges_of
+from db.queries.spans import between
 from db.schema import PENDING_RANGE
 from db.sync import held, proved
 
@@ -16,20 +20,27 @@ END_OF_MILESTONES = PENDING_RANGE
 """Exclusive end of the last gap in Chronicle's sync: 2147483647."""
 
 
-async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
+async def sync(network: NetworkMount, newest: NewestFirst, start: StartMilestone, end: EndMilestone) -> Json:
     """Returns which milestones the archive holds and which are missing, newest first.
 
     Ends are exclusive. `sort=oldest`, an extension, reverses every list. `synced_but_unlogged` has the completed
     milestones that no durable archive file is known to contain. A milestone with rejected messages counts as a gap.
     `proved`, an extension, lists the completed milestones under the strongest level to which they are verified.
+    `start` and `end`, extensions, leave out milestones before and after.
     """
-    found = await held(network.store, network.name)
-    levels = await proved(network.store, network.name)
+    is_whole = start <= FIRST_MILESTONE and end >= END_OF_MILESTONES
+    ids = None if is_whole else ranges_of(start, max(start, end - 1), await get_chunk_size(network.store))
+    found = await held(network.store, network.name, ids)
+    levels = await proved(network.store, network.name, ids)
+
+    def listed(value: Intervals) -> list[Json]:
+        return half_open(value if is_whole else intersect(value, between(start, end - 1)), newest=newest)
+
     return {
-        "completed": half_open(found.complete, newest=newest),
-        "synced_but_unlogged": half_open(found.unlogged, newest=newest),
-        "gaps": half_open(gaps(found.complete, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
-        "proved": {level: half_open(milestones, newest=newest) for level, milestones in levels.items()},
+        "completed": listed(found.complete),
+        "synced_but_unlogged": listed(found.unlogged),
+        "gaps": listed(gaps(found.complete, FIRST_MILESTONE, END_OF_MILESTONES - 1)),
+        "proved": {level: listed(milestones) for level, milestones in levels.items()},
     }
 
 

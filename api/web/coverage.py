@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from api.web.visit import Visit
 from ledger.levels import LEVELS
 
 WIDTH = 1_000
@@ -29,14 +30,12 @@ def ranges(sync: Mapping[str, Any]) -> list[tuple[int, int, str]]:
 
 def level_of(sync: Mapping[str, Any], index: int) -> str | None:
     """Returns the proof level of a milestone in the JSON of `sync`; None if the milestone is not complete."""
-    return next(
-        (
-            level
-            for level, ranges in sync["proved"].items()
-            if any(each["start"] <= index < each["end"] for each in ranges)
-        ),
-        None,
-    )
+    return next((level for first, last, level in ranges(sync) if first <= index <= last), None)
+
+
+async def level_at(visit: Visit, index: int | None) -> str | None:
+    """Returns the proof level of a milestone; None if it is not complete, or if `index` is None."""
+    return None if index is None else level_of(await visit.json("sync", start=index, end=index + 1), index)
 
 
 def runs(found: Sequence[tuple[int, int, str]], first: int, last: int) -> Iterator[Run]:

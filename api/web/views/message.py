@@ -92,15 +92,14 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
     id_ = form.prefix + digits
     found = await visit.find(form.path.format(segment(id_)))
     if found is None:
-        return await elsewhere(visit, other, digits)
+        return await elsewhere(visit, form, other, digits)
     if id_ != visit.params["id"]:
         return Redirect(f"/{visit.network}/{form.kind}/{id_}")
     value = found["data"] if form is MESSAGE else found
-    metadata, children, raw, sync = await asyncio.gather(
+    metadata, children, raw = await asyncio.gather(
         visit.json(form.metadata.format(id_)),
         visit.json(form.children.format(id_)),
         raw_of(visit, form, id_),
-        visit.json("sync"),
     )
     if form is MESSAGE:
         metadata, children = metadata["data"], children["data"]
@@ -122,7 +121,7 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
         "payload_json": json.dumps(payload, indent=2),
         "metadata": metadata,
         "reason": reason_of(metadata, is_stardust=form is BLOCK),
-        "level": coverage.level_of(sync, milestone) if milestone is not None else None,
+        "level": await coverage.level_at(visit, milestone),
         "graph": graph_of(id_, parents, followers),
         "parents": parents,
         "children": followers,
@@ -134,14 +133,14 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
     return Page("message", f"{form.kind.capitalize()} {formats.short(id_)}", values, verifies=bool(values["proof"]))
 
 
-async def elsewhere(visit: Visit, other: Form, digits: str) -> Answer:
+async def elsewhere(visit: Visit, form: Form, other: Form, digits: str) -> Answer:
     """Leads to the page of the object that has this id. Raises NotFound if the archive does not have it."""
     if await visit.find(other.path.format(segment(digits))) is not None:
         return Redirect(f"/{visit.network}/{other.kind}/{other.prefix}{digits}")
     found = await visit.json("search", q=digits)
     if len(found["results"]) == 1:
         return Redirect(page_of(found["results"][0]))
-    raise NotFound(f"message {digits}")
+    raise NotFound(f"{form.kind} {form.prefix}{digits}")
 
 
 def transaction_of(form: Form, payload: Mapping[str, Any] | None, raw: bytes) -> str | None:

@@ -41,13 +41,16 @@ async def milestone(visit: Visit) -> Answer:
     index = int(text)
     if str(index) != text:
         return Redirect(f"/{visit.network}/milestone/{index}")
-    sync, found = await asyncio.gather(visit.json("sync"), find_payload(visit, index))
-    ranges = coverage.ranges(sync)
+    near, found = await asyncio.gather(
+        visit.json("sync", start=max(index - 1, 0), end=index + 2), find_payload(visit, index)
+    )
+    before, after = neighbours(coverage.ranges(near), index)
+    if found is None or before is None or after is None:
+        before, after = neighbours(coverage.ranges(await visit.json("sync")), index)
     if found is None:
-        return missing(index, ranges)
+        return missing(index, before, after)
     payload, message_id = found
     is_stardust = message_id is None
-    before, after = neighbours(ranges, index)
     milestone_id = await id_of(visit, index, payload)
     blocks, activity, series, changes = await asyncio.gather(
         visit.json(f"explorer/v2/milestones/by-index/{index}/blocks", pageSize=ROWS, cursor=visit.query.get("blocks")),
@@ -66,10 +69,10 @@ async def milestone(visit: Visit) -> Answer:
         "index": index,
         "payload": payload,
         "is_stardust": is_stardust,
-        "milestone_id": milestone_id,
+        "milestone_id": milestone_id if is_stardust else milestone_id.removeprefix("0x"),
         "message_id": message_id,
         "kind": "block" if is_stardust else "message",
-        "level": coverage.level_of(sync, index),
+        "level": coverage.level_of(near, index),
         "before": before,
         "after": after,
         "signers": [(key, may_sign(visit.mount, index, key)) for key in keys_of(payload)],
@@ -142,9 +145,8 @@ def neighbours(ranges: Sequence[tuple[int, int, str]], index: int) -> tuple[int 
     return before, after
 
 
-def missing(index: int, ranges: Sequence[tuple[int, int, str]]) -> Page:
-    """The page of a milestone that is not in the archive."""
-    before, after = neighbours(ranges, index)
+def missing(index: int, before: int | None, after: int | None) -> Page:
+    """The page of a milestone that is not in the archive. `before`, `after`: the nearest ones that are."""
     return Page("milestone_missing", f"Milestone {index:,}", {"index": index, "before": before, "after": after}, 404)
 
 

@@ -89,12 +89,12 @@ async def transaction(visit: Visit) -> Answer:
         for each in essence["inputs"]
     ]
     created = [(output_id(found.id, index), each) for index, each in enumerate(essence["outputs"])]
-    sync, spent, made = await asyncio.gather(
-        visit.json("sync"),
+    milestone = found.metadata.get("referencedByMilestoneIndex")
+    level, spent, made = await asyncio.gather(
+        coverage.level_at(visit, milestone),
         asyncio.gather(*(end_of(visit, each) for each in inputs)),
         asyncio.gather(*(end_of(visit, id_, output) for id_, output in created)),
     )
-    milestone = found.metadata.get("referencedByMilestoneIndex")
     height, bands = flow_of([each.amount for each in spent], [each.amount for each in made])
     cursor = found.attachments["cursor"]
     values = {
@@ -103,7 +103,7 @@ async def transaction(visit: Visit) -> Answer:
         "state": found.state,
         "milestone": milestone,
         "reason": reason_of(found.metadata, is_stardust=found.form is BLOCK),
-        "level": coverage.level_of(sync, milestone) if milestone is not None else None,
+        "level": level,
         "inputs": list(zip(spent, unlock_texts(found.payload), strict=False)),
         "outputs": made,
         "total": sum(each.amount for each in made),
