@@ -69,7 +69,10 @@ EXPLORER = {path for path, _ in OPERATIONS if "/explorer/v2/" in path or "/analy
 EXTENSIONS = {
     path: known
     for path, _ in QUERY_PARAMETERS
-    for end, known in (("/milestones/{index}/messages", "expanded, page_size, sort, state"), ("/core/v2/sync", "sort"))
+    for end, known in (
+        ("/milestones/{index}/messages", "expanded, page_size, sort, state"),
+        ("/core/v2/sync", "end, sort, start"),
+    )
     if path.endswith(end)
 }
 """Parameters that neither a node nor Chronicle has → the parameters that the operation accepts."""
