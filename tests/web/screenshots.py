@@ -23,9 +23,12 @@ FOLDER = ROOT / "docs" / "images"
 CACHE = ROOT / ".pytest_cache" / "d" / "clients"
 """The cache of the tests, which use the same browser."""
 
-WIDTH, HEIGHT = 1000, 640
+WIDTH, HEIGHT = 860, 540
 
 MAX_BYTES = 100_000
+
+SETTLED_MS = 1_000
+"""Within which a chart is drawn on its canvas."""
 
 
 class Shot(NamedTuple):
@@ -49,9 +52,9 @@ def shots() -> list[Shot]:
     return [
         Shot("explorer-home", "/"),
         Shot("explorer-address", f"{below}/address/{address}"),
-        Shot("explorer-proof", f"/{demo.STARDUST.network}/block/{block}", WIDTH, "dark", "#verify button", "#verify"),
+        Shot("explorer-proof", f"/{demo.STARDUST.network}/block/{block}", 660, "dark", "#verify button", "#verify ol"),
         Shot("explorer-coverage", f"{below}/coverage"),
-        Shot("explorer-vaa", f"/{demo.WORMHOLE.network}/vaa/{vaa}", scheme="dark"),
+        Shot("explorer-vaa", f"/{demo.WORMHOLE.network}/vaa/{vaa}", scheme="dark", at=".guardians"),
         Shot("explorer-phone", f"{below}/address/{address}", NARROW),
     ]
 
@@ -59,13 +62,16 @@ def shots() -> list[Shot]:
 async def take(browser: Browser, base: str, shot: Shot) -> bytes:
     """Returns a picture as PNG. Raises RuntimeError for a page that is not there, or a picture that is too large."""
     size = {"width": shot.width, "height": HEIGHT}
-    page = await browser.new_page(base_url=base, viewport=size, color_scheme=shot.scheme, reduced_motion="reduce")
+    page = await browser.new_page(base_url=base, viewport=size, color_scheme=shot.scheme, locale="en-US")
     answer = await page.goto(shot.path, wait_until="networkidle")
     if answer is None or not answer.ok:
         raise RuntimeError(f"{shot.path}: not a page of this server")
     if shot.press:
         await page.click(shot.press)
-        await page.wait_for_load_state("networkidle")
+        await page.wait_for_selector("[data-state]")
+    if await page.locator(".plot").count():
+        await page.wait_for_selector(".plot canvas")
+        await page.wait_for_timeout(SETTLED_MS)
     if shot.at:
         await page.locator(shot.at).evaluate("(each) => each.scrollIntoView()")
     taken = await page.screenshot()

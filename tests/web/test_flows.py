@@ -15,7 +15,6 @@ from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.web.browser import NARROW, WIDE
 from tests.web.conftest import Open
-from tests.web.pages import kind_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -106,16 +105,13 @@ async def test_from_a_search_to_a_proof_and_the_coverage(
     assert await page.locator("#verify ol li.bad").count() == 0
     await follow(page, f"{below}/milestone/{journey.milestone}")
     await expect(page.locator("h1")).to_contain_text(str(journey.milestone))
-    if kind_of(f"{below}/coverage") is not None:
-        await page.click(f'nav a[href="{below}/coverage"]')
-        await page.wait_for_url(f"**{below}/coverage")
-        await expect(page.locator("h1")).to_contain_text("Coverage")
+    await page.click(f'nav a[href="{below}/coverage"]')
+    await page.wait_for_url(f"**{below}/coverage")
+    await expect(page.locator("h1")).to_contain_text("Coverage")
     assert await watched.problems(axe=False) == []
 
 
 async def test_a_gap_is_found_from_the_home_page(opened: Open) -> None:
-    if kind_of(f"/{GAPS}/coverage") is None:
-        return
     watched = await opened()
     await watched.goto("/")
     page = watched.page
