@@ -98,6 +98,7 @@ def environment(static: StaticFiles) -> Environment:
         "age": formats.age,
         "bech32": formats.bech32,
         "counted": formats.counted,
+        "chart_rows": formats.chart_rows,
         "day": formats.day,
         "iso": formats.iso,
         "moment": formats.moment,

@@ -90,7 +90,7 @@ def of_chrysalis(oracle: Oracle) -> Iterator[tuple[str, int]]:
     yield f"/transaction/{transaction}", 200
     yield from ((f"/output/{each}", 200) for each in some_outputs(oracle.outputs))
     yield f"/address/{account['bech32']}", 200
-    yield from ((f"/address/{account['bech32']}?tab={tab}", 200) for tab in ("outputs", "tokens", "nfts"))
+    yield from ((f"/address/{account['bech32']}?tab={tab}", 200) for tab in ("outputs", "statement", "tokens", "nfts"))
     yield f"/tag/{next(iter(oracle.tagged))}", 200
     yield "/day/2022-01-01", 200
     yield "/coverage", 200
@@ -123,11 +123,12 @@ def of_stardust(stardust: StardustLedger) -> Iterator[tuple[str, int]]:
     yield f"/address/{holder['bech32']}", 200
     yield f"/address/{holder['bech32']}?tab=tokens", 200
     yield f"/alias/{chains['A']}", 200
-    yield f"/foundry/{chains['F1']}", 200
+    yield from ((f"/foundry/{chains['F1']}?tab={tab}", 200) for tab in ("supply", "holders", "transfers"))
     yield f"/nft/{chains['N1']}", 200
     yield f"/tag/{next(iter(stardust.expected['taggedIndex'])).removeprefix('0x')}", 200
     yield "/coverage", 200
-    yield "/statistics", 200
+    yield "/statistics?group=Holders", 200
+    yield "/statistics?measure=transferredTokens&with=holders&by=milestone", 200
     yield "/api", 200
 
 
@@ -150,8 +151,10 @@ def of_further_networks(oracle: Oracle) -> Iterator[tuple[str, int]]:
     yield f"/{TWO_ERAS}/coverage", 200
     yield f"/{GAPS}", 200
     yield f"/{GAPS}/coverage", 200
+    yield f"/{GAPS}/coverage?start={MISSING[0] - 5}&end={MISSING[-1] + 5}", 200
+    yield f"/{GAPS}/richest", 200
     yield f"/{GAPS}/milestone/{MISSING[3]}", 404
-    yield f"/{GAPS}/address/{oracle.expected['addresses'][0]['bech32']}", 200
+    yield f"/{GAPS}/address/{oracle.expected['addresses'][0]['bech32']}?tab=outputs", 200
     yield f"/{GAPS}/api", 200
 
 

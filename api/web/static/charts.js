@@ -71,16 +71,22 @@ const save = (figure) => {
   const context = image.getContext("2d");
   context.fillStyle = resolved("--back");
   context.fillRect(0, 0, image.width, image.height);
-  context.fillStyle = resolved("--text");
   context.font = `${16 * devicePixelRatio}px sans-serif`;
-  context.fillText(title, margin / 4, margin * 0.65);
+  const names = [...figure.querySelectorAll(".series")].map((each) => each.dataset.name);
+  let left = margin / 4;
+  // The names of several series have the colours of their lines.
+  (names.length > 1 ? names : [title]).forEach((text, index) => {
+    context.fillStyle = resolved(names.length > 1 ? LINES[index % LINES.length] : "--text");
+    context.fillText(text, left, margin * 0.65);
+    left += context.measureText(text).width + margin / 2;
+  });
   context.drawImage(drawn, 0, margin);
   image.toBlob((blob) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `${title}.png`;
     link.click();
-    URL.revokeObjectURL(link.href);
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
 };
 addEventListener("click", ({ target }) => {

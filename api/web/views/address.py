@@ -59,6 +59,8 @@ async def address(visit: Visit) -> Answer:
         visit.kept(f"analytics/v2/addresses/{segment(whole)}", pageSize=POINTS) if is_first else nothing(),
         TABS[tab](visit, whole),
     )
+    if balance is None and "tab" not in visit.query:
+        return Redirect(visit.here(tab="outputs"))
     history = [] if changes is None else changes["items"][::-1]
     values = {
         "address": whole,
@@ -169,9 +171,11 @@ async def tokens_tab(visit: Visit, whole: str) -> Values:
 
 async def nfts_tab(visit: Visit, whole: str) -> Values:
     """NFTs that the address owns now."""
-    found = await visit.json(
+    found = await visit.kept(
         "indexer/v1/outputs/nft", address=whole, sort="newest", pageSize=ROWS, **chosen(visit, "cursor")
     )
+    if found is None:
+        return listed(visit, None)
     outputs = await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in found["items"]))
     items = [
         {

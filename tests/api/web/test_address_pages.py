@@ -177,7 +177,8 @@ async def test_an_address_without_history(pages: httpx.AsyncClient, oracle: Orac
 async def test_without_a_ledger_state_an_address_has_outputs_only(pages: httpx.AsyncClient, oracle: Oracle) -> None:
     address = max(oracle.addresses, key=lambda each: len(oracle.all_outputs(each)))
     path = f"/{GAPS}/address/{format_address('atoi', bytes.fromhex('00' + address))}"
-    for tab in ("history", "statement", "tokens", "outputs"):
+    assert (await pages.get(path)).headers["location"] == f"{path}?tab=outputs"
+    for tab in ("history", "statement", "tokens", "nfts", "outputs"):
         page = await pages.get(path, params={"tab": tab})
         assert page.status_code == 200
         assert "does not follow the ledger state" in text_of(page.text)
