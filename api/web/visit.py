@@ -114,7 +114,7 @@ class Visit:
         try:
             return await self.json(path, **query)
         except MISSING:
-            self.sources.remove(self.api(path, **query))
+            self._leave_out(self.api(path, **query))
             return None
 
     async def kept(self, path: str, **query: object) -> Any | None:
@@ -122,8 +122,13 @@ class Visit:
         try:
             return await self.find(path, **query)
         except (LedgerUnknown, NotKept):
-            self.sources.remove(self.api(path, **query))
+            self._leave_out(self.api(path, **query))
             return None
+
+    def _leave_out(self, url: str) -> None:
+        """Removes an operation without data from the sources. Two parts of a page may have called it."""
+        if url in self.sources:
+            self.sources.remove(url)
 
     async def body(self, path: str, media_type: str = "") -> bytes:
         """Returns the body of an operation that returns bytes.
