@@ -97,6 +97,7 @@ async def transaction(visit: Visit) -> Answer:
     )
     height, bands = flow_of([each.amount for each in spent], [each.amount for each in made])
     cursor = found.attachments["cursor"]
+    attachments = [{**each, "blockId": form_id(found.form, each["blockId"])} for each in found.attachments["items"]]
     values = {
         "id": found.id,
         "kind": found.form.kind,
@@ -104,14 +105,13 @@ async def transaction(visit: Visit) -> Answer:
         "milestone": milestone,
         "reason": reason_of(found.metadata, is_stardust=found.form is BLOCK),
         "level": level,
+        "proof_at": next((each["blockId"] for each in attachments if each["ledgerInclusionState"] == "included"), None),
         "inputs": list(zip(spent, unlock_texts(found.payload), strict=False)),
         "outputs": made,
         "total": sum(each.amount for each in made),
         "height": height,
         "bands": bands,
-        "attachments": [
-            {**each, "blockId": form_id(found.form, each["blockId"])} for each in found.attachments["items"]
-        ],
+        "attachments": attachments,
         "next_attachments": visit.here(blocks=cursor) if cursor else None,
         "pending": found.pending,
         "tag": payloads.tag_of(essence.get("payload")),

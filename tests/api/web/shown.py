@@ -14,7 +14,7 @@ def facts_of(html: str) -> dict[str, str]:
 
 def links_of(html: str, kind: str) -> list[str]:
     """The ids in links to pages of a kind, in order."""
-    return re.findall(rf'href="/[^/"]+/{kind}/([^"/]+)"', html)
+    return re.findall(rf'href="/[^/"]+/{kind}/([^"/#]+)"', html)
 
 
 def amounts_of(html: str) -> list[int]:

@@ -68,6 +68,8 @@ async def test_a_transaction_shows_inputs_outputs_and_its_messages(
         rows = html.partition('id="attachment-rows">')[2].partition("</tbody>")[0]
         shown = {links_of(row, kind)[0]: row for row in rows.split("</tr>") if kind in row}
         assert set(shown) == set(states)
+        included = [message_id for message_id, state in states.items() if state == "included"]
+        assert re.findall(rf"/{kind}/(\w+)#proof", html) == included
         for message_id, state in states.items():
             assert ("applied" if state == "included" else "in conflict") in shown[message_id]
         several += len(attached) > 1
