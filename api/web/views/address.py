@@ -70,6 +70,8 @@ async def address(visit: Visit) -> Answer:
         "then": then,
         "changes": history,
         "chart": balance_chart(visit, history),
+        "is_cut": changes is not None and changes["cursor"] is not None,
+        "csv": visit.api(f"analytics/v2/addresses/{segment(whole)}", format="csv"),
         "has_ledger": balance is not None,
         "tab": tab,
         "tabs": TABS,

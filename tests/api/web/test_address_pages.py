@@ -105,7 +105,7 @@ async def test_all_pages_of_the_history_and_the_outputs(pages: httpx.AsyncClient
             assert total == sum(each["output"]["amount"] for each in unspent)
 
 
-async def test_the_statement_and_its_csv(pages: httpx.AsyncClient, stardust: StardustLedger) -> None:
+async def test_the_statement_and_the_files_of_an_address(pages: httpx.AsyncClient, stardust: StardustLedger) -> None:
     figures = analytics.of_stardust(stardust)
     address, history = max(figures.histories.items(), key=lambda each: len(each[1]))
     page = await pages.get(f"/{stardust.network}/address/{address}", params={"tab": "statement"})
@@ -113,9 +113,10 @@ async def test_the_statement_and_its_csv(pages: httpx.AsyncClient, stardust: Sta
     assert amount(rows[0][6]) == int(history[-1]["balance"])
     for later, earlier in pairwise(rows):
         assert amount(later[6]) - amount(later[5]) == amount(earlier[6])
-    link = re.search(r'href="([^"]*)" download', page.text)
-    assert link is not None
-    table = list(csv.DictReader(io.StringIO((await pages.get(unescape(link[1]))).text)))
+    balances, statement = [unescape(each) for each in re.findall(r'href="([^"]*)" download', page.text)]
+    table = list(csv.DictReader(io.StringIO((await pages.get(balances)).text)))
+    assert [each["balance"] for each in table][::-1] == [each["balance"] for each in history]
+    table = list(csv.DictReader(io.StringIO((await pages.get(statement)).text)))
     changes = [each["transactionId"] for each in table if each["transactionId"]]
     assert len(changes) > len(rows)
     assert changes[: len(rows)] == titles_of(page.text, "transaction")
