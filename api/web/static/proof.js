@@ -173,17 +173,17 @@ export const parseKeys = (text) => text.split(/[\s,]+/).filter(Boolean).map((eac
 export const check = ({ id, raw, proof, keys, threshold }) => {
   const checks = [];
   const add = (passed, text) => checks.push({ passed, text });
-  const found = hash(raw);
-  add(hexOf(found) === id.replace(/^0x/, ""), `The hash of the ${raw.length} bytes is the id ${hexOf(found)}.`);
+  const found = hexOf(hash(raw)), wanted = id.replace(/^0x/, "");
+  const isId = found === wanted;
+  add(isId, `The hash of the ${raw.length} bytes is ${found}, ${isId ? "the id" : `not the id ${wanted}`}.`);
   const path = pathOf(proof.proof);
-  add(hexOf(path.leaf) === hexOf(found), "The path in the proof begins with this id.");
+  const leaf = hexOf(path.leaf);
+  add(leaf === found, `The path in the proof begins with ${leaf === found ? "this id" : `${leaf}, which is another id`}.`);
   const { milestone } = proof;
   const form = formOf(milestone);
   const claim = Object.keys(form.roots).find((each) => hexOf(fixed(form.roots[each], 32)) === hexOf(path.root));
-  add(
-    claim !== undefined,
-    `${path.steps} steps lead to ${hexOf(path.root)}, the Merkle root of what milestone ${milestone.index} ${claim ?? "applied"}.`,
-  );
+  const root = claim ? `the Merkle root of what milestone ${milestone.index} ${claim}` : `no Merkle root of milestone ${milestone.index}`;
+  add(claim !== undefined, `${path.steps} ${path.steps === 1 ? "step leads" : "steps lead"} to ${hexOf(path.root)}, ${root}.`);
   add(true, `The id of milestone ${milestone.index}, computed from its content, is ${hexOf(form.id)}.`);
   if (!form.signatures.length) add(false, "The milestone has no signature.");
   const seen = new Set();
@@ -195,7 +195,7 @@ export const check = ({ id, raw, proof, keys, threshold }) => {
     seen.add(key);
     if (good && allowed.has(key)) trusted += 1;
     const origin = !keys.length ? "a key that only the proof contains" : allowed.has(key) ? "a key of the coordinator" : "NOT a key of the coordinator";
-    add(good && (!keys.length || allowed.has(key)), `The signature of ${key} matches the milestone: ${origin}.`);
+    add(good && (!keys.length || allowed.has(key)), `The signature of ${key} ${good ? "matches" : "does NOT match"} the milestone: ${origin}.`);
   }
   if (keys.length) {
     const needed = threshold || allowed.size;
