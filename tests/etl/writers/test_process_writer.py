@@ -50,7 +50,11 @@ def name_of_engine(loading: Loading) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "geometry"), [("chrysalis from genesis", (100_000, 100_000)), ("stardust from genesis", (7, 3))]
+    ("name", "geometry"),
+    [
+        pytest.param("chrysalis from genesis", (100_000, 100_000), marks=pytest.mark.slow),
+        ("stardust from genesis", (7, 3)),
+    ],
 )
 def test_a_cluster_gets_the_rows_of_an_embedded_store(
     name: str, geometry: tuple[int, int], embedded: Stores, clusters: Stores
