@@ -5,7 +5,7 @@ that return it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -146,3 +146,7 @@ class Visit:
         """Returns this page's URL with other parameters of the query. Those that are None are left out."""
         given = {name: value for name, value in {**self.query, **query}.items() if value is not None}
         return f"{self.path}?{urlencode(given)}" if given else self.path
+
+    def elsewhere(self, path: str) -> str:
+        """Returns the URL of another page with the parameters of this page's query."""
+        return replace(self, path=path).here()

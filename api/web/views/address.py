@@ -47,8 +47,12 @@ async def address(visit: Visit) -> Answer:
     """The address, with the tab that `tab` names."""
     found = _HEX.fullmatch(visit.params["address"])
     if found is not None:
-        return Redirect(f"/{visit.network}/address/{visit.mount.bech32(found[1].lower().rjust(66, '0'))}")
-    whole = visit.params["address"]
+        whole = visit.mount.bech32(found[1].lower().rjust(66, "0"))
+    else:
+        # Bech32 is written in lower case or in upper case.
+        whole = visit.params["address"].lower()
+    if whole != visit.params["address"]:
+        return Redirect(visit.elsewhere(f"/{visit.network}/address/{segment(whole)}"))
     tab = visit.query.get("tab", "history")
     tab = tab if tab in TABS else "history"
     is_first = "cursor" not in visit.query

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from api.network import NetworkMount
 from api.web import chains
 from api.web.formats import bech32, plain
-from api.web.page import Answer, Page, View
+from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
 from api.web.visit import Visit, segment
 from db.schema.protocols import IOTA
@@ -32,6 +32,14 @@ async def outputs_of(visit: Visit, ids: Sequence[str]) -> list[Json]:
     return list(await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in ids)))
 
 
+def other_spelling(visit: Visit, kind: str) -> Redirect | None:
+    """Where an id leads that is not 0x and hex in lower case; None if it is."""
+    id_ = f"0x{visit.params['id'].lower().removeprefix('0x')}"
+    if id_ == visit.params["id"]:
+        return None
+    return Redirect(visit.elsewhere(f"/{visit.network}/{kind}/{segment(id_)}"))
+
+
 def next_of(visit: Visit, found: Json | None) -> str | None:
     """The URL of the next rows of this page."""
     cursor = found.get("cursor") if found else None
@@ -45,6 +53,9 @@ def address_of(network: NetworkMount, first_byte: str, id_: str) -> str:
 
 async def alias(visit: Visit) -> Answer:
     """An alias: who controls it, its state, and the states before."""
+    other = other_spelling(visit, "alias")
+    if other is not None:
+        return other
     id_ = visit.params["id"]
     path = f"indexer/v1/outputs/alias/{segment(id_)}"
     cursor = visit.query.get("cursor")
@@ -54,15 +65,14 @@ async def alias(visit: Visit) -> Answer:
         visit.json(path, spent="any", sort="oldest", pageSize=1),
     )
     mount = visit.mount
-    whole = f"0x{id_.lower().removeprefix('0x')}"
-    owned = address_of(mount, ALIAS, whole)
+    owned = address_of(mount, ALIAS, id_)
     foundries, (now, first, *states) = await asyncio.gather(
         visit.json("indexer/v1/outputs/foundry", aliasAddress=owned, sort="oldest", pageSize=SHOWN_FOUNDRIES),
         outputs_of(visit, [*newest["items"], *oldest["items"], *page["items"]]),
     )
     metadata = chains.feature(now["output"], chains.METADATA, immutable=True)
     values = {
-        "id": whole,
+        "id": id_,
         "address": owned,
         "now": alias_state(mount, now),
         "first": first["metadata"],
@@ -116,6 +126,9 @@ async def foundry_ids(visit: Visit, output_ids: Sequence[str]) -> list[str]:
 
 async def foundry(visit: Visit) -> Answer:
     """A foundry: its native token, and the supply, the holders or the transfers of the token."""
+    other = other_spelling(visit, "foundry")
+    if other is not None:
+        return other
     path = f"explorer/v2/native-tokens/{segment(visit.params['id'])}"
     tab = visit.query.get("tab", TOKEN_TABS[0])
     tab = tab if tab in TOKEN_TABS else TOKEN_TABS[0]
@@ -153,6 +166,9 @@ def supply_chart(states: Sequence[Json], unit: tuple[int, str] | None) -> Json |
 
 async def nft(visit: Visit) -> Answer:
     """An NFT: its owner, its metadata, its states, and the NFTs that it issued."""
+    other = other_spelling(visit, "nft")
+    if other is not None:
+        return other
     path = f"explorer/v2/nfts/{segment(visit.params['id'])}"
     tab = visit.query.get("tab", NFT_TABS[0])
     tab = tab if tab in NFT_TABS else NFT_TABS[0]

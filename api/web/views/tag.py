@@ -32,6 +32,8 @@ async def tag(visit: Visit) -> Answer:
         data = data_of(digits)
     except ValueError:
         return Redirect(f"/{visit.network}/tag/{given.encode('utf-8', 'replace').hex()}")
+    if digits != given:
+        return Redirect(visit.elsewhere(f"/{visit.network}/tag/{digits}"))
     tab = visit.query.get("tab", "messages")
     is_first = "cursor" not in visit.query
     if tab in {"basic", "nft"}:

@@ -151,7 +151,8 @@ async def test_tokens_and_nfts_of_an_address(pages: httpx.AsyncClient, stardust:
 async def test_an_address_in_hex_leads_to_its_page(pages: httpx.AsyncClient, oracle: Oracle) -> None:
     network, hrp = oracle.expected["network"], oracle.expected["bech32Hrp"]
     digits = oracle.addresses[0]
-    for text in (digits, f"0x{digits}", f"00{digits}", digits.upper()):
+    bech32 = format_address(hrp, bytes.fromhex("00" + digits))
+    for text in (digits, f"0x{digits}", f"00{digits}", digits.upper(), bech32.upper()):
         found = await pages.get(f"/{network}/address/{text}")
         assert found.status_code == 302
         assert found.headers["location"] == f"/{network}/address/{format_address(hrp, bytes.fromhex('00' + digits))}"

@@ -132,9 +132,18 @@ async def test_unknown_objects(pages: httpx.AsyncClient, stardust: StardustLedge
     page = await pages.get(f"/{stardust.network}/{kind}/0x{digits}")
     assert page.status_code == 404
     assert "is not in this archive" in text_of(page.text)
-    rejected = await pages.get(f"/{stardust.network}/{kind}/{HOSTILE.replace('/', '')}")
+    url = f"/{stardust.network}/{kind}/{HOSTILE.replace('/', '')}"
+    rejected = await pages.get(url, follow_redirects=True)
     assert rejected.status_code == 400
     assert "<script" not in rejected.text.partition("<main")[2]
+
+
+@pytest.mark.parametrize("kind", ["alias", "nft", "foundry"])
+async def test_other_spellings_of_an_id(pages: httpx.AsyncClient, stardust: StardustLedger, kind: str) -> None:
+    for digits in ("AB" * 32, "ab" * 32, f"0x{'Ab' * 32}"):
+        found = await pages.get(f"/{stardust.network}/{kind}/{digits}?tab=x")
+        assert found.status_code == 302
+        assert found.headers["location"] == f"/{stardust.network}/{kind}/0x{'ab' * 32}?tab=x"
 
 
 STATE = {

@@ -37,7 +37,7 @@ async def test_all_outputs_of_every_tag(pages: httpx.AsyncClient, stardust: Star
                 expected.setdefault((feature["tag"], kind), set()).add(key)
     assert {kind for _, kind in expected} == {"basic", "nft"}
     for (tag, kind), keys in expected.items():
-        path = f"/{stardust.network}/tag/{tag}?tab={kind}"
+        path = f"/{stardust.network}/tag/{tag.removeprefix('0x')}?tab={kind}"
         seen, rows = await listed(pages, path)
         assert sorted(seen) == sorted(keys)
         unspent = {key for key in keys if not stardust.outputs[key]["metadata"]["isSpent"]}
@@ -51,6 +51,12 @@ async def test_a_text_leads_to_the_page_of_its_bytes(pages: httpx.AsyncClient, o
     page = await pages.get(found.headers["location"])
     assert "grüße" in text_of(page.text)
     assert "No message in the milestones of this archive has this tag" in text_of(page.text)
+
+
+async def test_other_spellings_of_a_tag(pages: httpx.AsyncClient, oracle: Oracle) -> None:
+    for text in ("0xab", "AB", "0xAb"):
+        found = await pages.get(f"/{oracle.expected['network']}/tag/{text}?tab=nft")
+        assert found.headers["location"] == f"/{oracle.expected['network']}/tag/ab?tab=nft"
 
 
 async def test_hostile_tags_are_text(pages: httpx.AsyncClient, oracle: Oracle) -> None:
