@@ -1,10 +1,10 @@
-"""Ed25519 verification by the rules of TIP-14 (ZIP-215), which decide whether a transaction is a conflict.
+"""Ed25519: verification by the rules of TIP-14 (ZIP-215), which decide whether a transaction is a conflict; signatures.
 
 Invariants:
 1. A signature that OpenSSL accepts is valid: its equation without the cofactor is stricter than TIP-14. A signature
    that OpenSSL rejects is verified again here with the cofactor, because libraries differ on points of small order and
    on non-canonical encodings. That takes two milliseconds, about twenty times as long.
-2. The code only verifies. It handles no secrets, so it need not run in constant time.
+2. The arithmetic here only verifies. It handles no secrets, so it need not run in constant time. OpenSSL signs.
 3. A point is (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, on −x² + y² = 1 + dx²y².
 """
 
@@ -12,7 +12,7 @@ from hashlib import sha512
 from typing import TypeAlias
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _Point: TypeAlias = tuple[int, int, int, int]
 
@@ -25,11 +25,32 @@ _LOW_255 = (1 << 255) - 1
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """Whether the 64-byte signature of the message is valid under the 32-byte public key."""
+    return verify_without_cofactor(public_key, message, signature) or _verify_by_cofactor(
+        public_key, message, signature
+    )
+
+
+def verify_without_cofactor(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether OpenSSL accepts the signature. It is stricter than `verify`, as are other verifiers of signed notes."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
-        return _verify_by_cofactor(public_key, message, signature)
+        return False
     return True
+
+
+def public_key_of(seed: bytes) -> bytes:
+    """The 32-byte public key of a private key, which is a seed of 32 secret random bytes (RFC 8032 5.1.5).
+
+    Raises:
+        ValueError: the seed does not have 32 bytes.
+    """
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(seed: bytes, message: bytes) -> bytes:
+    """The 64-byte signature of a message. The same seed and message always give the same signature."""
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
 
 
 def is_point(data: bytes) -> bool:

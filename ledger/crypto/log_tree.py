@@ -3,8 +3,9 @@
 H(leaf) = SHA-256(00 ‖ leaf), H(node) = SHA-256(01 ‖ left ‖ right). A tree of n > 1 leaves splits at the largest power
 of two below n. Trees are given as the hashes of their leaves.
 
-One kind of proof serves all uses: a proof of the leaves from `start` to before `stop`. Of one leaf it is the audit path
-(RFC 9162 2.1.3), of two neighbours it shows that no leaf lies between them, of all leaves it is empty.
+One kind of proof serves all uses: a proof of the leaves from `start` to before `stop`. Of one leaf it has the hashes of
+the audit path (RFC 9162 2.1.3), of two neighbours it shows that no leaf lies between them, of all leaves it is empty.
+Its hashes come from left to right; an audit path has them from the leaf upwards (`beside_leaf`).
 
 A root does not commit to the size of its tree: whoever checks a proof must know both from the same source.
 """
@@ -49,6 +50,23 @@ def split(size: int) -> int:
     return 1 << (size - 1).bit_length() - 1
 
 
+def beside_range(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yields the subtrees whose roots are the proof of the leaves from `start` to before `stop` in a tree of `size`.
+
+    A subtree is (place of its first leaf, number of its leaves). They come from left to right.
+    """
+    yield from _beside(0, size, start, stop)
+
+
+def _beside(first: int, count: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    if stop <= first or start >= first + count:
+        yield first, count
+    elif start > first or stop < first + count:
+        left = split(count)
+        yield from _beside(first, left, start, stop)
+        yield from _beside(first + left, count - left, start, stop)
+
+
 def prove_range(hashes: Sequence[bytes], start: int, stop: int) -> list[bytes]:
     """Returns the proof of the leaves from `start` to before `stop`, at least one.
 
@@ -59,16 +77,39 @@ def prove_range(hashes: Sequence[bytes], start: int, stop: int) -> list[bytes]:
     """
     if not 0 <= start < stop <= len(hashes):
         raise ValueError(f"expected leaves of {len(hashes)}, found {start} to {stop}")
-    return list(_outside(hashes, start, stop))
+    return [tree_root(hashes[first : first + count]) for first, count in beside_range(len(hashes), start, stop)]
 
 
-def _outside(hashes: Sequence[bytes], start: int, stop: int) -> Iterator[bytes]:
-    if stop <= 0 or start >= len(hashes):
-        yield tree_root(hashes)
-    elif start > 0 or stop < len(hashes):
-        middle = split(len(hashes))
-        yield from _outside(hashes[:middle], start, stop)
-        yield from _outside(hashes[middle:], start - middle, stop - middle)
+def beside_leaf(size: int, index: int) -> list[tuple[int, int]]:
+    """The subtrees of an audit path in its own order (RFC 9162 2.1.3): from the sibling of the leaf up to the root's
+    child. A proof of one leaf has the same subtrees from left to right.
+    """
+    found = []
+    first, count = 0, size
+    while count > 1:
+        left = split(count)
+        if index < first + left:
+            found.append((first + left, count - left))
+            count = left
+        else:
+            found.append((first, left))
+            first, count = first + left, count - left
+    return found[::-1]
+
+
+def root_of_audit_path(size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
+    """Returns the root to which the audit path of a leaf hash leads, as `root_of_range` does for a proof.
+
+    Raises:
+        ProofError: the path has more or fewer hashes than such a tree needs, or the leaf is not within it.
+    """
+    if not 0 <= index < size:
+        raise ProofError(f"expected a leaf within a tree of {size}, found {index}")
+    subtrees = beside_leaf(size, index)
+    if len(path) != len(subtrees):
+        raise ProofError(f"expected {len(subtrees)} hashes in the audit path, found {len(path)}")
+    ordered = sorted(zip(subtrees, path, strict=True))
+    return root_of_range(size, index, [leaf], [found for _, found in ordered])
 
 
 def root_of_range(size: int, start: int, run: Sequence[bytes], proof: Sequence[bytes]) -> bytes:
@@ -105,6 +146,28 @@ def root_of_range(size: int, start: int, run: Sequence[bytes], proof: Sequence[b
     return found
 
 
+def beside_older(newer: int, older: int) -> Iterator[tuple[int, int]]:
+    """Yields the subtrees whose roots prove that a tree of `newer` leaves extends its first `older` leaves.
+
+    A subtree is (place of its first leaf, number of its leaves). They come in the order of RFC 9162 2.1.4.1.
+    """
+    yield from _consistency(0, newer, older, is_known=True)
+
+
+def _consistency(first: int, count: int, older: int, *, is_known: bool) -> Iterator[tuple[int, int]]:
+    if older == first + count:
+        if not is_known:
+            yield first, count
+        return
+    left = split(count)
+    if older <= first + left:
+        yield from _consistency(first, left, older, is_known=is_known)
+        yield first + left, count - left
+    else:
+        yield from _consistency(first + left, count - left, older, is_known=False)
+        yield first, left
+
+
 def prove_consistency(hashes: Sequence[bytes], older: int) -> list[bytes]:
     """Returns the proof that the tree of the first `older` leaves is a prefix of this one (RFC 9162 2.1.4.1).
 
@@ -113,21 +176,7 @@ def prove_consistency(hashes: Sequence[bytes], older: int) -> list[bytes]:
     """
     if not 0 < older <= len(hashes):
         raise ValueError(f"expected a size from 1 to {len(hashes)}, found {older}")
-    return list(_consistency(hashes, older, is_known=True))
-
-
-def _consistency(hashes: Sequence[bytes], older: int, *, is_known: bool) -> Iterator[bytes]:
-    if older == len(hashes):
-        if not is_known:
-            yield tree_root(hashes)
-        return
-    middle = split(len(hashes))
-    if older <= middle:
-        yield from _consistency(hashes[:middle], older, is_known=is_known)
-        yield tree_root(hashes[middle:])
-    else:
-        yield from _consistency(hashes[middle:], older - middle, is_known=False)
-        yield tree_root(hashes[:middle])
+    return [tree_root(hashes[first : first + count]) for first, count in beside_older(len(hashes), older)]
 
 
 def is_consistent(older: int, newer: int, older_root: bytes, newer_root: bytes, proof: Sequence[bytes]) -> bool:

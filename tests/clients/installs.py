@@ -1,7 +1,7 @@
-"""Installs the external programs: Python packages in environments of their own, Node and npm packages.
+"""Installs the external programs: Python packages in environments of their own, Node and npm packages, Go programs.
 
-- Versions are pinned next to this module (requirements/*.txt, package-lock.json).
-- Packages come through pip and npm with this machine's configuration.
+- Versions are pinned next to this module (requirements/*.txt, package-lock.json, go.sum of a driver).
+- Packages come through pip, npm and go with this machine's configuration.
 - They go into pytest's cache, below a name that changes with the recipe.
 - The file `installed` is written last, so an interrupted installation is repeated.
 - A failed installation fails the tests.
@@ -80,6 +80,32 @@ def python_programs(cache: Path, name: str, interpreter: str = sys.executable) -
         run([*pip, "--only-binary", ":all:", "--requirement", str(requirements)])
 
     return kept(cache, name, f"{interpreter} {requirements.read_text('utf-8')}", install) / "bin"
+
+
+def find_go(folder: Path) -> str:
+    """Go, if it is as new as go.mod in the folder requires. Skips the test otherwise."""
+    least = re.search(r"^go (\d+)\.(\d+)", (folder / "go.mod").read_text("utf-8"), re.MULTILINE)
+    assert least
+    found = shutil.which("go")
+    if found is None:
+        pytest.skip("NOTHING IS TESTED WITH GO: there is no go on PATH")
+    version = re.match(r"go(\d+)\.(\d+)", run([found, "env", "GOVERSION"]))
+    if version is None or tuple(map(int, version.groups())) < tuple(map(int, least.groups())):
+        pytest.skip(f"NOTHING IS TESTED WITH GO: expected Go {'.'.join(least.groups())} or newer")
+    return found
+
+
+def go_program(cache: Path, name: str) -> Path:
+    """The program of the Go module drivers/`name`, built from the modules that its go.sum names."""
+    source = HERE / "drivers" / name
+    go = find_go(source)
+    files = sorted(source.iterdir())
+
+    def install(folder: Path) -> None:
+        run([go, "build", "-mod=readonly", "-trimpath", "-o", str(folder / name), "."], source, CGO_ENABLED="0")
+
+    recipe = run([go, "env", "GOVERSION"]) + "".join(file.read_text("utf-8") for file in files)
+    return kept(cache, name, recipe, install) / name
 
 
 def node_programs(cache: Path, path: str | None = None) -> Path:

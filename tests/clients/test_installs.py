@@ -11,6 +11,7 @@ from tests.clients.installs import (
     HERE,
     IOTA_CLIENT_WHEELS,
     IOTA_SDK_WHEELS,
+    find_go,
     find_interpreter,
     has_wheel,
     kept,
@@ -103,6 +104,21 @@ def test_a_test_is_passed_by_only_where_no_interpreter_fits(tmp_path: Path, monk
     monkeypatch.setattr(installs, "interpreters", lambda: iter([old]))
     with pytest.raises(pytest.skip.Exception, match=re.escape(f"Linux x86_64 glibc 2.35; tried {old}")):
         find_interpreter("iota-sdk", IOTA_SDK_WHEELS[:2])
+
+
+@pytest.mark.parametrize("found", ["", "go1.20.3"])
+def test_go_is_passed_by_only_where_it_is_missing_or_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str
+) -> None:
+    (tmp_path / "go.mod").write_text("module m\n\ngo 1.25.0\n", "utf-8")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(installs.shutil, "which", lambda name: str(tmp_path / "bin" / "go") if found else None)
+    program(tmp_path / "bin" / "go", found)
+    with pytest.raises(pytest.skip.Exception, match="NOTHING IS TESTED WITH GO"):
+        find_go(tmp_path)
+    monkeypatch.setattr(installs.shutil, "which", lambda name: str(tmp_path / "bin" / "go"))
+    program(tmp_path / "bin" / "go", "go1.25.0")
+    assert find_go(tmp_path) == str(tmp_path / "bin" / "go")
 
 
 def test_everything_installed_is_pinned() -> None:

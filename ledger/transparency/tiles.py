@@ -1,0 +1,128 @@
+"""Tiles and entry bundles (C2SP tlog-tiles): places, paths, contents.
+
+A tile has up to 256 hashes of one level of the tree: at level 0 hashes of records, above the roots of full tiles. A
+bundle has the records themselves. Full ones never change. Those at the right edge of a log are partial: they belong to
+one size of the log.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ledger.crypto.log_tree import HASH_BYTES
+from ledger.transparency.errors import LogError
+
+TILE_WIDTH = 256
+
+MAX_LEVEL = 63
+
+MAX_ENTRY_BYTES = 2**16 - 1
+
+TileReader: TypeAlias = Callable[[int, int, int], bytes]
+"""Returns the content of the tile (level, number, width) with exactly `width` hashes."""
+
+_PATH = re.compile(r"tile/(entries|0|[1-9][0-9]?)/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a tile or of a bundle.
+
+    Attributes:
+        level: 0 to 63; None for a bundle.
+        number: within the level.
+        width: hashes or records, 1 to 256.
+    """
+
+    level: int | None
+    number: int
+    width: int = TILE_WIDTH
+
+    @property
+    def path(self) -> str:
+        """The path below the address of the log."""
+        digits = str(self.number)
+        digits = digits.zfill(-(-len(digits) // 3) * 3)
+        *folders, last = (digits[place : place + 3] for place in range(0, len(digits), 3))
+        number = "".join(f"x{folder}/" for folder in folders) + last
+        level = "entries" if self.level is None else self.level
+        partial = f".p/{self.width}" if self.width < TILE_WIDTH else ""
+        return f"tile/{level}/{number}{partial}"
+
+
+def parse_place(path: str) -> Place:
+    """Parses the path of a tile or of a bundle.
+
+    Raises:
+        LogError: it is not `Place.path` of a place.
+    """
+    found = _PATH.fullmatch(path)
+    if found and len(path) <= 80:
+        level, number, width = found.groups()
+        place = Place(
+            None if level == "entries" else int(level),
+            int(number.replace("x", "").replace("/", "")),
+            int(width or TILE_WIDTH),
+        )
+        if place.path == path and (place.level or 0) <= MAX_LEVEL:
+            return place
+    raise LogError(f"expected the path of a tile, found {path[:80]!r}")
+
+
+def count_at(size: int, level: int) -> int:
+    """The number of hashes that the tiles of a level have in a log of `size` records."""
+    return size >> 8 * level
+
+
+def width_at(size: int, level: int, number: int) -> int:
+    """The number of hashes of a tile in a log of `size` records, 0 to 256."""
+    return max(0, min(TILE_WIDTH, count_at(size, level) - number * TILE_WIDTH))
+
+
+def right_edge(size: int) -> Iterator[Place]:
+    """The partial tiles of a log of `size` records, from level 0 upwards."""
+    level = 0
+    while count := count_at(size, level):
+        if count % TILE_WIDTH:
+            yield Place(level, count // TILE_WIDTH, count % TILE_WIDTH)
+        level += 1
+
+
+def split_tile(data: bytes, width: int) -> list[bytes]:
+    """The hashes of a tile.
+
+    Raises:
+        LogError: the tile does not have exactly `width` hashes.
+    """
+    if len(data) != width * HASH_BYTES:
+        raise LogError(f"expected a tile of {width * HASH_BYTES} bytes, found {len(data)}")
+    return [data[place : place + HASH_BYTES] for place in range(0, len(data), HASH_BYTES)]
+
+
+def encode_bundle(entries: Sequence[bytes]) -> bytes:
+    """The content of a bundle: each record after its length as u16.
+
+    Raises:
+        ValueError: a record has more than 65,535 bytes.
+    """
+    if any(len(entry) > MAX_ENTRY_BYTES for entry in entries):
+        raise ValueError(f"expected records of at most {MAX_ENTRY_BYTES} bytes")
+    return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)
+
+
+def split_bundle(data: bytes, width: int) -> list[bytes]:
+    """The records of a bundle.
+
+    Raises:
+        LogError: the bundle does not have exactly `width` records.
+    """
+    found = []
+    place = 0
+    while place < len(data):
+        start = place + 2
+        place = start + int.from_bytes(data[place:start], "big")
+        found.append(data[start:place])
+    if place != len(data) or len(found) != width:
+        raise LogError(f"expected a bundle of {width} records")
+    return found
