@@ -1,0 +1,211 @@
+"""The proof of a page of a listing, as values, and its creation from the trees of the intervals.
+
+A proof has, for each interval of the cover, either the key's leaf or the two neighbours between which it would be. The
+leaves' counts add up to the size of the listing. The rows of the page are proved inside the roots of their leaves. The
+log has one record of the cover, from which the records of all intervals follow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, Union
+
+from ledger.completeness.families import Family
+from ledger.completeness.intervals import Interval, cover
+from ledger.completeness.trees import GROUP, Child, Leaf, Record, groups_of, place_of
+from ledger.crypto.log_tree import prove_range
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is proved: the rows of a key in an archive of `network` that begins with milestone `first`, up to `end`."""
+
+    network: str
+    first: int
+    family: Family
+    key: bytes
+    end: int
+
+    @property
+    def origin(self) -> str:
+        """The name of the archive's log."""
+        return f"permanode/{self.network}/{self.first}"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows of the page in an interval of level 0. The rows of the first group that precede the page, those of the last
+    group that follow it, and the proof of these groups in the tree of groups.
+    """
+
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
+    path: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of a key in a child. `rows` is None if the page has none of them."""
+
+    child: Child
+    rows: "Rows | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The rows of a key in a larger interval: all children that have the key, two or more, and their level."""
+
+    level: int
+    parts: tuple[Part, ...]
+
+
+Rows: TypeAlias = Union[Groups, Parts]  # noqa: UP007  Part names it before it exists
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The key is the leaf `index` of the interval's tree. `rows` is None if the page has none of its rows."""
+
+    index: int
+    count: int
+    root: bytes
+    path: tuple[bytes, ...]
+    rows: Rows | None
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The key would be between two adjacent leaves; before the first or after the last leaf there is one neighbour, in
+    an empty tree none. `index` is that of the first neighbour.
+    """
+
+    index: int
+    neighbours: tuple[Leaf, ...]
+    path: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalProof:
+    """The record of an interval, and what its tree contains about the key."""
+
+    record: Record
+    found: Present | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class ListingProof:
+    """A page: `rows`, oldest first, of which the first has the place `index` among the `total` rows of the listing.
+
+    `log_path` is the proof of the cover's record in the log with this `checkpoint` (a signed note).
+    """
+
+    listing: Listing
+    total: int
+    index: int
+    rows: tuple[bytes, ...]
+    intervals: tuple[IntervalProof, ...]
+    log_path: tuple[bytes, ...]
+    checkpoint: str
+
+
+class Trees(Protocol):
+    """The trees of an archive's intervals, from which proofs are created."""
+
+    def record(self, interval: Interval) -> Record:
+        """The record of an interval."""
+        ...
+
+    def find(self, interval: Interval, place: bytes) -> int:
+        """The number of leaves of the interval before this place."""
+        ...
+
+    def leaves(self, interval: Interval, start: int, stop: int) -> Sequence[Leaf]:
+        """The leaves from `start` to before `stop`. `stop` can be greater than the number of leaves."""
+        ...
+
+    def path(self, interval: Interval, start: int, stop: int) -> Sequence[bytes]:
+        """`prove_range` of these leaves."""
+        ...
+
+    def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
+        """All rows of a place in an interval of level 0, in order."""
+        ...
+
+
+def prove_page(
+    trees: Trees, listing: Listing, index: int, count: int, log_path: Sequence[bytes], checkpoint: str
+) -> ListingProof:
+    """Creates the proof of up to `count` rows of a listing, at least one, from the place `index` on.
+
+    Args:
+        trees: those of the intervals of `cover(listing.first, listing.end)` and of all intervals inside them.
+        listing: what is proved.
+        index: the place of the page's first row, oldest first, from 0.
+        count: the number of rows.
+        log_path: the proof of the cover's record at `log_place_of_cover(listing.first, listing.end)`.
+        checkpoint: the signed note about the log in which `log_path` is a proof.
+
+    Raises:
+        ValueError: the listing has rows but none from `index` on, or no interval ends at `listing.end`.
+    """
+    place = place_of(listing.family, listing.key)
+    found: list[IntervalProof] = []
+    rows: list[bytes] = []
+    total = 0
+    for interval in cover(listing.first, listing.end):
+        leaf_index, leaf = _find(trees, interval, place)
+        if leaf is None:
+            found.append(IntervalProof(trees.record(interval), _absent(trees, interval, leaf_index)))
+            continue
+        start, stop = index - total, index + count - total
+        page, inside = _prove_rows(trees, interval, leaf, start, stop)
+        path = tuple(trees.path(interval, leaf_index, leaf_index + 1))
+        present = Present(leaf_index, leaf.count, leaf.root, path, inside)
+        found.append(IntervalProof(trees.record(interval), present))
+        rows += page
+        total += leaf.count
+    if (total or index) and not rows:
+        raise ValueError(f"expected a page of {total} rows, found {count} rows from place {index} on")
+    return ListingProof(listing, total, index, tuple(rows), tuple(found), tuple(log_path), checkpoint)
+
+
+def _find(trees: Trees, interval: Interval, place: bytes) -> tuple[int, Leaf | None]:
+    index = trees.find(interval, place)
+    leaf = next(iter(trees.leaves(interval, index, index + 1)), None)
+    return index, leaf if leaf is not None and leaf.place == place else None
+
+
+def _absent(trees: Trees, interval: Interval, following: int) -> Absent:
+    start = max(0, following - 1)
+    neighbours = tuple(trees.leaves(interval, start, following + 1))
+    path = trees.path(interval, start, start + len(neighbours)) if neighbours else ()
+    return Absent(start, neighbours, tuple(path))
+
+
+def _prove_rows(
+    trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: int
+) -> tuple[Sequence[bytes], Rows | None]:
+    """The rows from `start` to before `stop`, which may exceed the leaf's rows on both sides, and their proof."""
+    start, stop = max(0, start), min(leaf.count, stop)
+    if start >= stop:
+        return (), None
+    if interval.level == 0:
+        return _prove_groups(trees.rows(interval, leaf.place), start, stop)
+    children = [(each, _find(trees, each, leaf.place)[1]) for each in interval.children()]
+    having = [(child, inner) for child, inner in children if inner is not None]
+    if len(having) == 1:
+        return _prove_rows(trees, *having[0], start, stop)
+    rows: list[bytes] = []
+    parts = []
+    passed = 0
+    for child, inner in having:
+        page, inside = _prove_rows(trees, child, inner, start - passed, stop - passed)
+        parts.append(Part(Child(child.number, inner.count, inner.root), inside))
+        rows += page
+        passed += inner.count
+    return rows, Parts(interval.level - 1, tuple(parts))
+
+
+def _prove_groups(rows: Sequence[bytes], start: int, stop: int) -> tuple[Sequence[bytes], Groups]:
+    first, last = start // GROUP, -(-stop // GROUP)
+    path = prove_range(groups_of(rows), first, last)
+    return rows[start:stop], Groups(tuple(rows[first * GROUP : start]), tuple(rows[stop : last * GROUP]), tuple(path))
