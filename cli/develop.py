@@ -132,6 +132,7 @@ def bench(
             "sizes",
             "soak",
             "statement",
+            "transparency-log",
             "travel",
             "vaa",
         ],
