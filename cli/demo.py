@@ -64,6 +64,14 @@ class Sample:
         """The folder of the sample."""
         return HOME / "sample" / self.name
 
+    def coordinator_keys(self) -> str:
+        """The keys that sign its milestones, as the setting writes them. They are in its genesis, if it has one."""
+        beside = dict(self.beside)
+        if "genesis" not in beside:
+            return ""
+        genesis = json.loads((self.files / beside["genesis"]).read_text("utf-8"))
+        return ",".join(key.removeprefix("0x") for key in genesis["coordinatorPublicKeys"])
+
     def lines(self) -> Iterator[dict[str, Any]]:
         """Every line of its files, as JSON."""
         for file in archive_files([self.files]):
@@ -160,6 +168,8 @@ def demo_settings(folder: Path, store: str | None) -> Settings:
     )
     for sample in SAMPLES:
         given = {"url": store_of(sample, folder, store), **dict(sample.given)}
+        if keys := sample.coordinator_keys():
+            given["coordinator_keys"] = keys
         given |= {name.removeprefix("PERMANODE_STORE_").lower(): value for name, value in of_store.items()}
         flags |= {f"networks.{sample.network}.{name}": ("--store", value) for name, value in given.items()}
     return read(None, {}, flags)

@@ -180,6 +180,15 @@ def test_a_busy_port_is_reported_before_anything_is_loaded(tmp_path: Path) -> No
     assert not (tmp_path / "demo").exists()
 
 
+@pytest.mark.parametrize("sample", [demo.CHRYSALIS, demo.STARDUST], ids=lambda sample: sample.name)
+def test_the_demo_trusts_the_keys_of_the_sample_s_genesis(sample: demo.Sample, tmp_path: Path) -> None:
+    genesis = json.loads((ROOT / "sample" / sample.name / "genesis.json").read_text("utf-8"))
+    trusted = demo.demo_settings(tmp_path, None).store(sample.network).coordinator()
+    assert trusted is not None
+    assert trusted.keys_at(1) == {bytes.fromhex(key.removeprefix("0x")) for key in genesis["coordinatorPublicKeys"]}
+    assert trusted.threshold == len(genesis["coordinatorPublicKeys"]) == 2
+
+
 def test_the_requests_use_the_samples() -> None:
     message, children, *_ = (path for _, path in demo.chrysalis_requests())
     held = request_line(demo.CHRYSALIS)
