@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from ledger.completeness.intervals import Interval
 from ledger.crypto.log_tree import root_of_audit_path
 from ledger.transparency.growth import LogBuilder
-from ledger.transparency.positions import Interval, closed_by
+from ledger.transparency.positions import closed_by
 from ledger.transparency.records import CoverRecord, IntervalRecord, MilestoneRecord
 from ledger.transparency.tiled_tree import TiledTree
 from ledger.transparency.tiles import Place

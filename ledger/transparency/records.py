@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
 
+from ledger.completeness.intervals import LEVELS, Interval
 from ledger.transparency.errors import LogError
-from ledger.transparency.positions import LEVELS, Cover, Interval
+from ledger.transparency.positions import Cover
 
 _MILESTONE_TYPE = 0xFE
 _COVER_TYPE = 0xFF

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ledger.completeness.intervals import MILESTONE_MOST, Interval
 from ledger.transparency.positions import (
-    MAX_MILESTONE,
     Cover,
-    Interval,
     closed_by,
     index_of_cover,
     index_of_interval,
@@ -42,7 +41,7 @@ def test_every_record_is_at_its_index(first: int) -> None:
         else:
             place = index_of_cover(first, record) if isinstance(record, Cover) else index_of_interval(first, record)
             assert place == index
-            assert record in closed_by(first, record.last)
+            assert record in closed_by(first, record.end)
     assert size_after(first, 21_500) == len(log)
     for index in {*range(0, len(log), 37), *range(len(log) - 130, len(log))}:
         assert position_at(first, index) == log[index]
@@ -56,9 +55,9 @@ def test_smaller_intervals_come_first_and_a_cover_last() -> None:
     assert closed_by(9_900, 9_999) == [Interval(0, 99), Cover(99)]
 
 
-@given(st.integers(1, MAX_MILESTONE), st.data())
+@given(st.integers(1, MILESTONE_MOST), st.data())
 def test_positions_of_large_ledgers_are_inverse_to_indexes(first: int, data: st.DataObject) -> None:
-    milestone = data.draw(st.integers(first, MAX_MILESTONE))
+    milestone = data.draw(st.integers(first, MILESTONE_MOST))
     index = index_of_milestone(first, milestone)
     assert position_at(first, index) == milestone
     for behind, record in enumerate(closed_by(first, milestone), start=1):
@@ -68,13 +67,8 @@ def test_positions_of_large_ledgers_are_inverse_to_indexes(first: int, data: st.
     assert size_after(first, milestone) == index + 1 + len(closed_by(first, milestone))
 
 
-def test_an_interval_has_its_milestones() -> None:
-    assert (Interval(0, 0).first, Interval(0, 0).last) == (0, 99)
-    assert (Interval(2, 3).first, Interval(2, 3).last) == (30_000, 39_999)
-
-
 def test_there_are_no_indexes_outside_a_log() -> None:
-    for milestone in (9, MAX_MILESTONE + 1):
+    for milestone in (9, MILESTONE_MOST + 1):
         with pytest.raises(ValueError, match="expected a milestone from 10"):
             index_of_milestone(10, milestone)
     for first, milestone in ((10, 8), (0, 5)):
@@ -85,6 +79,6 @@ def test_there_are_no_indexes_outside_a_log() -> None:
         index_of_interval(101, Interval(0, 1))
     with pytest.raises(ValueError, match="from milestone 101 on"):
         index_of_cover(101, Cover(1))
-    for index in (-1, size_after(1, MAX_MILESTONE)):
+    for index in (-1, size_after(1, MILESTONE_MOST)):
         with pytest.raises(ValueError, match="expected an index"):
             position_at(1, index)

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ledger.completeness.intervals import Interval, cover
+from ledger.completeness.trees import Record as KeyTree
+from ledger.completeness.trees import cover_record
 from ledger.transparency.errors import LogError
-from ledger.transparency.positions import Cover, Interval
+from ledger.transparency.positions import Cover
 from ledger.transparency.records import CoverRecord, IntervalRecord, MilestoneRecord, Record, parse_record
 
 HASHES = st.binary(min_size=32, max_size=32)
@@ -66,6 +69,15 @@ def test_changed_bytes_are_another_record_or_none(record: Record, data: st.DataO
 def test_other_data_are_no_records(data: bytes) -> None:
     with pytest.raises(LogError):
         parse_record(data)
+
+
+def test_proofs_of_listings_lead_to_these_records() -> None:
+    trees = [KeyTree(interval, 2**40, b"r" * 32) for interval in cover(1, 1_299)]
+    assert [bytes(IntervalRecord(*tree)) for tree in trees] == [tree.encode() for tree in trees]
+    encoded = cover_record(trees)
+    record = parse_record(encoded)
+    assert isinstance(record, CoverRecord)
+    assert (record.cover, record.interval_count, bytes(record)) == (Cover(12), 4, encoded)
 
 
 def test_hashes_of_other_lengths_are_not_encoded() -> None:
