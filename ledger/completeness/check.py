@@ -11,12 +11,19 @@ from itertools import pairwise
 
 from ledger.completeness.document import parse_document
 from ledger.completeness.families import milestone_of
-from ledger.completeness.intervals import complete_from, cover, is_end
+from ledger.completeness.intervals import (
+    FACTOR,
+    SMALLEST,
+    Interval,
+    complete_from,
+    cover,
+    is_end,
+    log_place_of_cover,
+)
 from ledger.completeness.proof import Absent, Groups, IntervalProof, ListingProof, Part, Parts, Present, Rows
 from ledger.completeness.trees import GROUP, Leaf, children_root, cover_record, groups_of, place_of
 from ledger.crypto.log_tree import EMPTY, ProofError, leaf_hash, root_of_range
 from ledger.json_reader import JsonError
-from ledger.transparency.positions import INTERVAL_FACTOR, SMALLEST_INTERVAL, Cover, Interval, index_of_cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +111,8 @@ def _check(proof: ListingProof, network: str, head: LogHead) -> Iterator[str]:
 def _check_log(proof: ListingProof, head: LogHead) -> None:
     listing = proof.listing
     record = cover_record([each.record for each in proof.intervals])
-    place = index_of_cover(listing.first, Cover(listing.end // SMALLEST_INTERVAL))
-    found = root_of_range(head.size, place, [leaf_hash(bytes(record))], proof.log_path)
+    place = log_place_of_cover(listing.first, listing.end)
+    found = root_of_range(head.size, place, [leaf_hash(record)], proof.log_path)
     _require(found == head.root, "The log does not contain these intervals")
 
 
@@ -119,14 +126,14 @@ def _check_key(proof: IntervalProof, place: bytes) -> None:
         leaves = [Leaf(place, found.count, found.root)]
     if leaves:
         hashes = [leaf_hash(each.encode()) for each in leaves]
-        root = root_of_range(record.key_count, found.index, hashes, found.path)
+        root = root_of_range(record.keys, found.index, hashes, found.path)
     else:
         root = EMPTY
     _require(root == record.root, f"The key's leaves are not in the tree of {name}")
 
 
 def _check_absent(proof: IntervalProof, found: Absent, place: bytes) -> None:
-    keys, places = proof.record.key_count, [each.place for each in found.neighbours]
+    keys, places = proof.record.keys, [each.place for each in found.neighbours]
     name = _name(proof.record.interval)
     if not places:
         _require(keys == 0 and found.index == 0 and not found.path, f"The key's neighbours in {name} are missing")
@@ -186,8 +193,8 @@ def _check_groups(stretch: _Stretch, found: Groups, page: Sequence[bytes], start
     is_whole = first % GROUP == 0 and (end % GROUP == 0 or end == stretch.count) and first >= 0 and end <= stretch.count
     _require(is_whole, f"The rows of {name} are not whole groups")
     _require(all(one < next_ for one, next_ in pairwise(rows)), f"The rows of {name} are not in order")
-    numbers = {milestone_of(row) // SMALLEST_INTERVAL for row in rows}
-    is_inside = len(numbers) == 1 and stretch.interval.first <= milestone_of(rows[0]) <= stretch.interval.last
+    numbers = {milestone_of(row) // SMALLEST for row in rows}
+    is_inside = len(numbers) == 1 and stretch.interval.start <= milestone_of(rows[0]) <= stretch.interval.end
     _require(is_inside, f"Rows of {name} are of other milestones")
     root = root_of_range(-(-stretch.count // GROUP), first // GROUP, groups_of(rows), found.path)
     _require(root == stretch.root, f"The rows of {name} are not those of the key")
@@ -196,8 +203,8 @@ def _check_groups(stretch: _Stretch, found: Groups, page: Sequence[bytes], start
 def _check_parts(stretch: _Stretch, found: Parts, page: Sequence[bytes], index: int) -> None:
     name = _name(stretch.interval)
     intervals = [Interval(found.level, part.child.number) for part in found.parts]
-    are_children = len({each.number // INTERVAL_FACTOR for each in intervals}) == 1
-    are_inside = stretch.interval.first <= intervals[0].first and intervals[-1].last <= stretch.interval.last
+    are_children = len({each.number // FACTOR for each in intervals}) == 1
+    are_inside = stretch.interval.start <= intervals[0].start and intervals[-1].end <= stretch.interval.end
     are_in_order = all(one < next_ for one, next_ in pairwise(intervals))
     _require(are_children and are_inside and are_in_order, f"The parts of {name} are not intervals inside it, in order")
     _require(sum(part.child.count for part in found.parts) == stretch.count, f"The parts of {name} have other counts")
@@ -214,4 +221,4 @@ def _check_part(interval: Interval, part: Part, page: Sequence[bytes], index: in
 
 
 def _name(interval: Interval) -> str:
-    return f"milestones {interval.first} to {interval.last}"
+    return f"milestones {interval.start} to {interval.end}"

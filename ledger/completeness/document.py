@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ledger.completeness.families import BY_NAME
+from ledger.completeness.intervals import LEVELS, MILESTONE_MOST, Interval
 from ledger.completeness.proof import (
     Absent,
     Groups,
@@ -22,11 +23,9 @@ from ledger.completeness.proof import (
     Present,
     Rows,
 )
-from ledger.completeness.trees import COUNT_MOST, GROUP, KEYS_MOST, Child, Leaf, family_of
+from ledger.completeness.trees import COUNT_MOST, GROUP, KEYS_MOST, Child, Leaf, Record, family_of
 from ledger.crypto.log_tree import HASH_BYTES
 from ledger.json_reader import JsonError, listed, nested, uint
-from ledger.transparency.positions import LEVELS, MAX_MILESTONE, Interval
-from ledger.transparency.records import IntervalRecord
 
 Json: TypeAlias = dict[str, Any]
 
@@ -75,13 +74,8 @@ def _path_json(path: Sequence[bytes]) -> str:
 
 
 def _interval_json(proof: IntervalProof) -> Json:
-    interval = proof.record.interval
-    record = {
-        "level": interval.level,
-        "interval": interval.number,
-        "keys": proof.record.key_count,
-        "root": proof.record.root.hex(),
-    }
+    (level, number), keys, root = proof.record
+    record = {"level": level, "interval": number, "keys": keys, "root": root.hex()}
     found = proof.found
     if isinstance(found, Absent):
         neighbours = [_leaf_json(leaf) for leaf in found.neighbours]
@@ -161,10 +155,10 @@ def _parse_proof(value: Any) -> ListingProof:
     network = _text(value, "network", 64)
     if NETWORK.fullmatch(network) is None:
         raise JsonError("network", "the name of a network")
-    first = uint(value, "first", MAX_MILESTONE)
+    first = uint(value, "first", MILESTONE_MOST)
     if first == 0:
         raise JsonError("first", "a milestone index, 1 or greater")
-    listing = Listing(network, first, family, key, uint(value, "to", MAX_MILESTONE))
+    listing = Listing(network, first, family, key, uint(value, "to", MILESTONE_MOST))
     return ListingProof(
         listing,
         uint(value, "total", KEYS_MOST),
@@ -180,8 +174,8 @@ def _parse_interval(value: Any, row_bytes: int) -> IntervalProof:
     is_present = isinstance(value, dict) and "present" in value
     _require_fields(value, ("level", "interval", "keys", "root", "present" if is_present else "absent"))
     level = uint(value, "level", LEVELS - 1)
-    record = IntervalRecord(
-        Interval(level, uint(value, "interval", MAX_MILESTONE)), uint(value, "keys", KEYS_MOST), _hash(value, "root")
+    record = Record(
+        Interval(level, uint(value, "interval", MILESTONE_MOST)), uint(value, "keys", KEYS_MOST), _hash(value, "root")
     )
     if is_present:
         found: Present | Absent = nested(value, "present", lambda each: _parse_present(each, level, row_bytes))
@@ -231,7 +225,7 @@ def _parse_rows(value: Any, above: int, row_bytes: int) -> Rows | None:
 
 def _parse_part(value: Any, level: int, row_bytes: int) -> Part:
     _require_fields(value, ("interval", "count", "root", "rows"))
-    child = Child(uint(value, "interval", MAX_MILESTONE), _count(value), _hash(value, "root"))
+    child = Child(uint(value, "interval", MILESTONE_MOST), _count(value), _hash(value, "root"))
     return Part(child, nested(value, "rows", lambda each: _parse_rows(each, level, row_bytes)))
 
 

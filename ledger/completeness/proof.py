@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, Union
 
 from ledger.completeness.families import Family
-from ledger.completeness.intervals import children_of, cover
-from ledger.completeness.trees import GROUP, Child, Leaf, groups_of, place_of
+from ledger.completeness.intervals import Interval, cover
+from ledger.completeness.trees import GROUP, Child, Leaf, Record, groups_of, place_of
 from ledger.crypto.log_tree import prove_range
-from ledger.transparency.checkpoint import make_origin
-from ledger.transparency.positions import Interval
-from ledger.transparency.records import IntervalRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class Listing:
     @property
     def origin(self) -> str:
         """The name of the archive's log."""
-        return make_origin(self.network, self.first)
+        return f"permanode/{self.network}/{self.first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class Absent:
 class IntervalProof:
     """The record of an interval, and what its tree contains about the key."""
 
-    record: IntervalRecord
+    record: Record
     found: Present | Absent
 
 
@@ -113,7 +110,7 @@ class ListingProof:
 class Trees(Protocol):
     """The trees of an archive's intervals, from which proofs are created."""
 
-    def record(self, interval: Interval) -> IntervalRecord:
+    def record(self, interval: Interval) -> Record:
         """The record of an interval."""
         ...
 
@@ -144,7 +141,7 @@ def prove_page(
         listing: what is proved.
         index: the place of the page's first row, oldest first, from 0.
         count: the number of rows.
-        log_path: the proof of the cover's record at `index_of_cover` of the cover that ends with `listing.end`.
+        log_path: the proof of the cover's record at `log_place_of_cover(listing.first, listing.end)`.
         checkpoint: the signed note about the log in which `log_path` is a proof.
 
     Raises:
@@ -193,7 +190,7 @@ def _prove_rows(
         return (), None
     if interval.level == 0:
         return _prove_groups(trees.rows(interval, leaf.place), start, stop)
-    children = [(each, _find(trees, each, leaf.place)[1]) for each in children_of(interval)]
+    children = [(each, _find(trees, each, leaf.place)[1]) for each in interval.children()]
     having = [(child, inner) for child, inner in children if inner is not None]
     if len(having) == 1:
         return _prove_rows(trees, *having[0], start, stop)

@@ -10,12 +10,10 @@ from random import Random
 from ledger.completeness.check import LogHead
 from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NAME, FAMILIES, Family, milestone_of
-from ledger.completeness.intervals import children_of, cover
+from ledger.completeness.intervals import Interval, closing, cover, log_place_of_cover
 from ledger.completeness.proof import Listing, ListingProof, prove_page
-from ledger.completeness.trees import Leaf, Leaves, cover_record, hash_rows, merge_leaves, place_of, record_of
+from ledger.completeness.trees import Leaf, Leaves, Record, cover_record, hash_rows, merge_leaves, place_of, record_of
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
-from ledger.transparency.positions import Cover, Interval, closed_by, index_of_cover
-from ledger.transparency.records import IntervalRecord
 
 Rows = Mapping[bytes, Sequence[bytes]]
 """Place → row ids in order."""
@@ -50,28 +48,27 @@ class Archive:
     frontier: int
     network: str = NETWORK
     built: dict[Interval, Leaves] = field(default_factory=dict)
-    records: dict[Interval, IntervalRecord] = field(default_factory=dict)
+    records: dict[Interval, Record] = field(default_factory=dict)
     log_paths: dict[int, list[bytes]] = field(default_factory=dict)
 
     def tree(self, interval: Interval) -> Leaves:
         """Builds trees when they are needed, in any order."""
         if interval not in self.built:
-            if interval.level == 0:
-                leaves = hash_rows(self._rows_in(interval))
-            else:
-                children = [(each.number, self.tree(each)) for each in children_of(interval)]
-                leaves = merge_leaves(interval.level - 1, children)
-            self.built[interval] = leaves
+            self.built[interval] = (
+                hash_rows(self._rows_in(interval))
+                if interval.level == 0
+                else merge_leaves(interval.level - 1, [(each.number, self.tree(each)) for each in interval.children()])
+            )
         return self.built[interval]
 
     def _rows_in(self, interval: Interval) -> Rows:
         found = {
-            place: [row for row in rows if interval.first <= milestone_of(row) <= interval.last]
+            place: [row for row in rows if interval.start <= milestone_of(row) <= interval.end]
             for place, rows in self.rows_of.items()
         }
         return {place: rows for place, rows in found.items() if rows}
 
-    def record(self, interval: Interval) -> IntervalRecord:
+    def record(self, interval: Interval) -> Record:
         if interval not in self.records:
             self.records[interval] = record_of(interval, self.tree(interval))
         return self.records[interval]
@@ -95,11 +92,10 @@ class Archive:
         leaves = []
         for milestone in range(self.first, self.frontier + 1):
             leaves.append(b"milestone %d" % milestone)
-            for closed in closed_by(self.first, milestone):
-                if isinstance(closed, Cover):
-                    leaves.append(bytes(cover_record([self.record(each) for each in cover(self.first, milestone)])))
-                else:
-                    leaves.append(bytes(self.record(closed)))
+            closed = list(closing(self.first, milestone - 1, milestone))
+            leaves += [self.record(each).encode() for each in closed]
+            if closed:
+                leaves.append(cover_record([self.record(each) for each in cover(self.first, milestone)]))
         return leaves
 
     @cached_property
@@ -119,7 +115,7 @@ class Archive:
         family = next(each for each in FAMILIES if each.number == place[0])
         listing = Listing(self.network, self.first, family, place[1:], end)
         if end not in self.log_paths:
-            at = index_of_cover(self.first, Cover(end // 100))
+            at = log_place_of_cover(self.first, end)
             self.log_paths[end] = prove_range(self.log_hashes, at, at + 1)
         return prove_page(self, listing, index, count, self.log_paths[end], self.checkpoint)
 

@@ -1,17 +1,25 @@
-"""Covers: the intervals of a proof."""
+"""Intervals of milestones, their covers, and their places in a log."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.completeness.intervals import complete_from, complete_to, cover, is_end
-from ledger.transparency.positions import Interval
+from ledger.completeness.intervals import (
+    Interval,
+    closing,
+    complete_from,
+    complete_to,
+    cover,
+    is_end,
+    log_place,
+    log_place_of_cover,
+)
 
 FIRSTS = st.integers(1, 3_000)
 
 
 def milestones(interval: Interval) -> range:
-    return range(interval.first, interval.last + 1)
+    return range(interval.start, interval.end + 1)
 
 
 @given(FIRSTS, st.integers(0, 60))
@@ -20,9 +28,9 @@ def test_a_cover_has_every_milestone_once_and_the_largest_intervals(first: int, 
     intervals = cover(first, end)
     found = [milestone for each in intervals for milestone in milestones(each)]
     assert found == list(range(complete_from(first), end + 1))
-    for each in intervals:
-        parent = Interval(each.level + 1, each.number // 10)
-        assert parent.first < complete_from(first) or parent.last > end
+    for level, number in intervals:
+        parent = Interval(level + 1, number // 10)
+        assert parent.start < complete_from(first) or parent.end > end
 
 
 def test_eight_million_milestones_have_at_most_45_intervals() -> None:
@@ -46,7 +54,32 @@ def test_other_ends_have_no_cover(first: int, end: int) -> None:
         cover(first, end)
 
 
+@given(FIRSTS, st.lists(st.integers(1, 2_500), min_size=1, max_size=4))
+def test_what_closes_and_its_place_in_the_log_do_not_depend_on_the_steps(first: int, steps: list[int]) -> None:
+    frontier = first - 1
+    found = []
+    for step in steps:
+        found += closing(first, frontier, frontier + step)
+        frontier += step
+    assert found == list(closing(first, first - 1, frontier))
+    log: list[object] = []
+    for milestone in range(first, frontier + 1):
+        log.append(milestone)
+        closed = [
+            Interval(level, milestone // size)
+            for level, size in enumerate((100, 1_000, 10_000))
+            if (milestone + 1) % size == 0 and milestone + 1 - size >= (first if first > 1 else 0)
+        ]
+        log += closed
+        if closed:
+            log.append(("cover", milestone))
+            assert log[log_place_of_cover(first, milestone)] == ("cover", milestone)
+    assert [each for each in log if isinstance(each, Interval)] == found
+    assert [log[log_place(first, each)] for each in found] == found
+
+
 def test_the_greatest_milestones_have_intervals() -> None:
     end = (1 << 32) - 96 - 1
     assert end % 100 == 99
     assert [each.level for each in cover(1, end)][:5] == [7, 7, 7, 7, 6]
+    assert log_place_of_cover(1, end) < 1 << 33

@@ -11,10 +11,9 @@ from db.roles import ROLES
 from ledger.completeness.check import check_document
 from ledger.completeness.document import BYTES_MOST, parse_document, render_document
 from ledger.completeness.families import BY_NUMBER, FAMILIES
-from ledger.completeness.intervals import complete_from, complete_to
+from ledger.completeness.intervals import Interval, complete_from, complete_to
 from ledger.completeness.trees import place_of
 from ledger.json_reader import JsonError
-from ledger.transparency.positions import Interval
 from tests.ledger.completeness.ledgers import NETWORK, TAGS, Archive, random_rows
 from tests.ledger.completeness.reference import Ledger
 
