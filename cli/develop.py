@@ -135,6 +135,7 @@ def bench(
             "transparency-log",
             "travel",
             "vaa",
+            "web",
         ],
         typer.Argument(help="The benchmark to run."),
     ],

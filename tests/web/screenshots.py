@@ -40,6 +40,7 @@ class Shot(NamedTuple):
     scheme: Scheme = "light"
     press: str = ""
     at: str = ""
+    height: int = HEIGHT
 
 
 def shots() -> list[Shot]:
@@ -52,7 +53,15 @@ def shots() -> list[Shot]:
     return [
         Shot("explorer-home", "/"),
         Shot("explorer-address", f"{below}/address/{address}"),
-        Shot("explorer-proof", f"/{demo.STARDUST.network}/block/{block}", 660, "dark", "#verify button", "#verify ol"),
+        Shot(
+            "explorer-proof",
+            f"/{demo.STARDUST.network}/block/{block}",
+            660,
+            "dark",
+            "#verify button",
+            "#verify ol",
+            440,
+        ),
         Shot("explorer-coverage", f"{below}/coverage"),
         Shot("explorer-vaa", f"/{demo.WORMHOLE.network}/vaa/{vaa}", scheme="dark", at=".guardians"),
         Shot("explorer-phone", f"{below}/address/{address}", NARROW),
@@ -61,7 +70,7 @@ def shots() -> list[Shot]:
 
 async def take(browser: Browser, base: str, shot: Shot) -> bytes:
     """Returns a picture as PNG. Raises RuntimeError for a page that is not there, or a picture that is too large."""
-    size = {"width": shot.width, "height": HEIGHT}
+    size = {"width": shot.width, "height": shot.height}
     page = await browser.new_page(base_url=base, viewport=size, color_scheme=shot.scheme, locale="en-US")
     answer = await page.goto(shot.path, wait_until="networkidle")
     if answer is None or not answer.ok:
