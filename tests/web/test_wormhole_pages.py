@@ -103,7 +103,7 @@ async def test_an_emitter_lists_its_messages_and_gaps(opened: Open, world: World
 
 
 async def test_the_overview_counts_transfers_by_their_chains(opened: Open, world: World) -> None:
-    page = await opened_page(opened, "")
+    page = await opened_page(opened, "?span=all-time")
     pairs = Counter((each.served["emitter_chain"], each.served["decoded"]["to_chain"]) for each in world.transfers)
     shown = [int(each.split()[-1]) for each in await texts(page, "table.names td:nth-child(3)")]
     assert shown == sorted(pairs.values(), reverse=True)[: len(shown)]

@@ -18,17 +18,20 @@ PAGE_SIZE = 25
 CORRIDORS = 20
 """Pairs of chains on the network page."""
 
+SPANS = ("30d", "90d", "1y", "all-time")
+"""Times whose transfers are counted by pairs of chains. The sums of all time read every day, which is slow."""
+
 DAY_TIMES = {"from": "T00:00:00Z", "to": "T23:59:59Z"}
 """A bound of a list → the time of day that a date stands for."""
 
 
 async def wormhole_home(visit: Visit) -> Answer:
-    """Figures of all days, pairs of chains, messages by chain, and the newest operations."""
-    scores, counted, by_tx, by_value, newest = await asyncio.gather(
+    """Figures of all days, the newest operations, and pairs of chains in the time that `span` names."""
+    span = visit.query.get("span", SPANS[2])
+    scores, by_tx, by_value, newest = await asyncio.gather(
         visit.json("wormhole/v1/scorecards"),
-        visit.json("wormhole/v1/vaas/vaa-counts"),
-        visit.json("wormhole/v1/x-chain-activity", timeSpan="all-time", by="tx"),
-        visit.json("wormhole/v1/x-chain-activity", timeSpan="all-time", by="notional"),
+        visit.json("wormhole/v1/x-chain-activity", timeSpan=span, by="tx"),
+        visit.json("wormhole/v1/x-chain-activity", timeSpan=span, by="notional"),
         visit.json("wormhole/v1/operations", pageSize=NEWEST),
     )
     pairs = corridors(by_tx, by_value)
@@ -37,13 +40,11 @@ async def wormhole_home(visit: Visit) -> Answer:
         visit.network,
         {
             "scores": scores,
+            "spans": SPANS,
+            "span": span,
             "corridors": pairs[:CORRIDORS],
             "highest": max((transfers for *_, transfers, _ in pairs), default=1),
             "hidden": len(pairs[CORRIDORS:]),
-            "chains": [
-                (find_chain(each["chainId"]).name, each["count"])
-                for each in sorted(counted["data"], key=lambda each: -int(each["count"]))
-            ],
             "newest": [operations.operation_of(each) for each in newest["operations"]],
         },
     )
