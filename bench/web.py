@@ -25,12 +25,12 @@ from bench.servers import ROOT, free_port, running
 from cli import demo
 
 TIMES_JSON, ENOUGH_MS = 3.0, 10.0
-"""A page takes at most so many times as long as the JSON that it shows, or so many milliseconds."""
+"""A page takes at most three times as long as the JSON that it shows, or ten milliseconds."""
 
 BYTES_MAX, PAINT_MS_MAX = 100_000, 1_000.0
 
 SLOWER = 4
-"""How many times slower the CPU is for the first paint."""
+"""The factor by which the CPU is slower for the first paint."""
 
 START_S = 180
 """Within which the demo loads its samples."""

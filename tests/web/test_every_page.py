@@ -6,14 +6,15 @@ colours of wide dark ones.
 
 import pytest
 
+from api.web.views import VIEWS
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.web.browser import NARROW, SCHEMES, WIDE, Scheme, report
 from tests.web.conftest import Open
-from tests.web.pages import Visited, pages
+from tests.web.pages import Visited, kind_of, pages
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.browser
 
 OF_OTHERS = Visited("/docs", main=True)
 """Swagger UI, whose page violates rules of accessibility."""
@@ -25,6 +26,16 @@ WITHOUT_RULES = (NARROW, "dark")
 """The view whose pages have the contents of another one, and the colours of a third."""
 
 
+NOT_PAGES = (".svg", "/raw", "/suggestions")
+"""Ends of paths of files and parts of pages."""
+
+
+def test_every_kind_of_page_is_among_them(oracle: Oracle, stardust: StardustLedger, world: World) -> None:
+    opened = {kind_of(each.path) for each in pages(oracle, stardust, world) if each.main}
+    assert [each.path for each in VIEWS if each not in opened and not each.path.endswith(NOT_PAGES)] == []
+
+
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 async def test_no_page_has_problems(
