@@ -12,9 +12,11 @@ import pytest
 from api.app import create_app
 from api.settings import ApiSettings
 from api.web.static_files import FOLDER
+from db.store import StoreUnavailable
 from tests.api.networks import GAPS, MISSING, TWO_ERAS
 from tests.api.oracle import Oracle
 from tests.api.wormhole_network import NETWORK as WORMHOLE
+from tests.api.wormhole_network import DAY_S, World, utc
 
 HOSTILE = "<script>alert(1)</script>\"'`{{7*7}}"
 
@@ -48,6 +50,28 @@ async def test_the_home_page_shows_the_newest_milestone_coverage_and_messages_of
     )
     for line in oracle.milestones[-6:]:
         assert f" {line['milestone']['index']} {len(line['messages'])} " in shown
+
+
+async def test_the_home_page_shows_the_verified_messages_of_wormhole(pages: httpx.AsyncClient) -> None:
+    world = World()
+    newest = max(utc(each.day * DAY_S)[:10] for each in world.verified)
+    shown = text_of((await pages.get("/")).text)
+    assert f"verified messages {len(world.verified)} newest day {newest} " in shown
+
+
+async def test_the_home_page_shows_the_other_networks_if_one_cannot_be_read(
+    pages: httpx.AsyncClient, explored: Any, oracle: Oracle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise StoreUnavailable("the disk is gone")
+
+    monkeypatch.setattr(explored.networks[WORMHOLE].store, "slice", fail)
+    page = await pages.get("/")
+    assert page.status_code == 200
+    shown = text_of(page.text)
+    assert f"{WORMHOLE} the store does not respond; retry later " in shown
+    assert f"newest milestone {oracle.milestones[-1]['milestone']['index']} " in shown
+    assert (await pages.get(f"/{WORMHOLE}")).status_code == 503
 
 
 async def test_the_home_page_counts_the_milestones_that_are_missing(pages: httpx.AsyncClient) -> None:
