@@ -15,8 +15,8 @@ from api.web.static_files import FOLDER
 from db.store import StoreUnavailable
 from tests.api.networks import GAPS, MISSING, TWO_ERAS
 from tests.api.oracle import Oracle
-from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.api.wormhole_network import DAY_S, World, utc
+from tests.api.wormhole_network import NETWORK as WORMHOLE
 
 HOSTILE = "<script>alert(1)</script>\"'`{{7*7}}"
 
