@@ -49,7 +49,8 @@ async def index(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
         "name": "Permanode",
         "version": VERSION,
         "networks": [
-            {"name": name, "protocol": network.protocol, "url": f"/api/{name}"} for name, network in networks.items()
+            {"name": name, "protocol": network.protocol, "url": f"/api/{name}"}
+            for name, network in sorted(networks.items())
         ],
         "docs": "/docs",
         "openapi": "/openapi.json",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tests.api.chronicle_v1.test_chronicle_v1 import attached, summed
 from tests.api.oracle import Json, Oracle
+from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.clients import bodies
 
 
@@ -72,7 +73,9 @@ FAMILIES = (
 
 def of_the_server(networks: list[str]) -> ApiRequests:
     """The routes outside all mounts."""
+    protocols = {name: "wormhole" if name == WORMHOLE else "iota" for name in networks}
     return {
+        "/": [ApiRequest({}, bodies.index(protocols))],
         "/health": [ApiRequest({}, {"isHealthy": True, "networks": networks})],
         "/api/routes": [ApiRequest({}, {"routes": sorted([*FAMILIES, *networks])})],
         "/api/service": [ApiRequest({}, bodies.SERVICE, ("up_since",))],

@@ -36,6 +36,8 @@ def of_explorer(ledger: StardustLedger) -> ApiRequests:
         "/blocks": [
             listing({"tag": tag}, {"tag": tag, "items": items}) for tag, items in explorer.tagged.items() if tag != "0x"
         ],
+        # Nothing was loaded, so no load counted rejects.
+        "/rejects": [listing({}, {"items": [], "total": None})],
         "/ledger/richest-addresses": [ApiRequest({"top": PAGE_SIZE}, richest(explorer))],
         "/ledger/token-distribution": [ApiRequest({}, distribution(explorer))],
     }

@@ -3,6 +3,7 @@
 Only the version comes from project code. A listing fits on one page.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from api.version import VERSION
@@ -102,3 +103,16 @@ def receipts(oracle: Oracle, migrated_at: int | None = None) -> Json:
     found = oracle.expected["receipts"]
     chosen = [each for each in found if migrated_at in (None, each["receipt"]["migratedAt"])]
     return {"receipts": chosen, "state": None}
+
+
+def index(networks: Mapping[str, str]) -> Json:
+    """The answer of /. `networks`: name → protocol."""
+    return {
+        "name": "Permanode",
+        "version": VERSION,
+        "networks": [
+            {"name": name, "protocol": protocol, "url": f"/api/{name}"} for name, protocol in sorted(networks.items())
+        ],
+        "docs": "/docs",
+        "openapi": "/openapi.json",
+    }
