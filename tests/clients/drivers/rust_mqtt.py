@@ -5,6 +5,7 @@ It ends when stdin ends. The driver runs in an environment of its own.
 
 import json
 import sys
+from threading import Lock
 
 import iota_client
 
@@ -12,10 +13,13 @@ import iota_client
 def main() -> None:
     """Prints events until stdin ends."""
     node, topics = sys.argv[1:]
+    writing = Lock()
 
     def show(event: str) -> None:
-        sys.stdout.write(event + "\n")
-        sys.stdout.flush()
+        # The client calls this from several threads.
+        with writing:
+            sys.stdout.write(event + "\n")
+            sys.stdout.flush()
 
     client = iota_client.Client(nodes_name_password=[[node]])
     client.subscribe_topics(json.loads(topics), show)
