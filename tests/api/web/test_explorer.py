@@ -52,7 +52,7 @@ async def test_the_home_page_shows_the_newest_milestone_coverage_and_messages_of
         assert f" {line['milestone']['index']} {len(line['messages'])} " in shown
 
 
-async def test_the_home_page_shows_the_verified_messages_of_wormhole(pages: httpx.AsyncClient) -> None:
+async def test_the_home_page_counts_verified_wormhole_messages(pages: httpx.AsyncClient) -> None:
     world = World()
     newest = max(utc(each.day * DAY_S)[:10] for each in world.verified)
     shown = text_of((await pages.get("/")).text)
