@@ -50,7 +50,7 @@ def fields_of(metadata: str | None) -> list[tuple[str, str]]:
 
 
 def json_object(metadata: str | None) -> Mapping[str, Any]:
-    """The JSON object in metadata (hex); empty if there is none."""
+    """The JSON object in metadata (hex); empty without one."""
     try:
         found = json.loads(formats.hex_bytes(metadata or "").decode())
     except (ValueError, RecursionError):

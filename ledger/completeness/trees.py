@@ -184,6 +184,6 @@ def cover_record(records: Sequence[Record]) -> bytes:
 
 
 def family_of(place: bytes) -> Family | None:
-    """The family of a place, None if there is none or it has no such key."""
+    """The family of a place; None for an unknown family, or a key that it cannot have."""
     family = BY_NUMBER.get(place[0])
     return family if family is not None and family.has_key(place[1:]) else None

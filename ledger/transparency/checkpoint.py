@@ -160,7 +160,7 @@ def add_cosignatures(note: Note, lines: bytes, witnesses: Collection[VerifierKey
         witnesses: known keys of kind COSIGNATURE.
 
     Raises:
-        SignatureError: a signature of a known witness is invalid, or there is none.
+        SignatureError: a signature of a known witness is invalid, or no known witness signed.
         LogError: the lines do not have the form of signatures.
         ValueError: a key has the wrong kind.
     """

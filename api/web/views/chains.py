@@ -124,14 +124,19 @@ async def foundry_ids(visit: Visit, output_ids: Sequence[str]) -> list[str]:
     ]
 
 
+def tab_of(visit: Visit, tabs: Sequence[str]) -> str:
+    """The tab that the query names; the first one if it names none of them."""
+    named = visit.query.get("tab", "")
+    return named if named in tabs else tabs[0]
+
+
 async def foundry(visit: Visit) -> Answer:
     """A foundry: its native token, and the supply, the holders or the transfers of the token."""
     other = other_spelling(visit, "foundry")
     if other is not None:
         return other
     path = f"explorer/v2/native-tokens/{segment(visit.params['id'])}"
-    tab = visit.query.get("tab", TOKEN_TABS[0])
-    tab = tab if tab in TOKEN_TABS else TOKEN_TABS[0]
+    tab = tab_of(visit, TOKEN_TABS)
     cursor = visit.query.get("cursor")
     token, holders, rows = await asyncio.gather(
         visit.json(path),
@@ -170,8 +175,7 @@ async def nft(visit: Visit) -> Answer:
     if other is not None:
         return other
     path = f"explorer/v2/nfts/{segment(visit.params['id'])}"
-    tab = visit.query.get("tab", NFT_TABS[0])
-    tab = tab if tab in NFT_TABS else NFT_TABS[0]
+    tab = tab_of(visit, NFT_TABS)
     cursor = visit.query.get("cursor")
     found = await visit.json(path)
     own = address_of(visit.mount, NFT, found["nftId"])

@@ -39,7 +39,7 @@ async def network_home(visit: Visit) -> Answer:
 
 
 async def card_or_problem(visit: Visit) -> Mapping[str, Any]:
-    """The card of a network, or the reason why there is none: the other networks are shown."""
+    """The card of a network, or why its data cannot be read, so that the page can show the other networks."""
     try:
         return await card(visit)
     except (RequestError, StoreError) as error:

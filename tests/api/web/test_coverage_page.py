@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from html import unescape
 
 import httpx
@@ -13,7 +14,7 @@ from tests.api.oracle import Oracle
 from tests.api.web.stubs import shown_with
 from tests.api.web.test_explorer import HOSTILE, text_of
 
-Spans = list[tuple[int, int]]
+Spans = Sequence[tuple[int, int]]
 
 NO_REJECTS = {"items": [], "total": 0, "cursor": None}
 
@@ -45,14 +46,14 @@ def rows_of(html: str, heading: str) -> list[list[str]]:
     return [[unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in row] for row in rows]
 
 
-def sync_of(levels: dict[str, Spans], unlogged: Spans = ()) -> dict[str, object]:  # type: ignore[assignment]
+def sync_of(levels: dict[str, Spans], unlogged: Spans = ()) -> dict[str, object]:
     """The JSON of `sync` for these milestones."""
 
     def half_open(spans: Spans) -> list[dict[str, int]]:
         return [{"start": first, "end": last + 1} for first, last in sorted(spans, reverse=True)]
 
     proved = {level: half_open(levels.get(level, [])) for level in ("believed", "merkle", "signed", "full")}
-    return {"completed": [], "synced_but_unlogged": half_open(list(unlogged)), "gaps": [], "proved": proved}
+    return {"completed": [], "synced_but_unlogged": half_open(unlogged), "gaps": [], "proved": proved}
 
 
 async def test_the_map_of_an_archive_with_a_gap(pages: httpx.AsyncClient, oracle: Oracle) -> None:

@@ -201,6 +201,11 @@ async def test_the_text_json_and_bytes_of_tagged_data(pages: httpx.AsyncClient, 
     assert found > 20
 
 
+async def assert_leads(pages: httpx.AsyncClient, path: str, target: str) -> None:
+    answer = await pages.get(path)
+    assert (path, answer.status_code, answer.headers.get("location")) == (path, 302, target)
+
+
 async def test_every_spelling_and_the_other_era_lead_to_the_page(pages: httpx.AsyncClient, oracle: Oracle) -> None:
     old = oracle.milestones[3]["messages"][0]["id"]
     block = stardust_lines()[0]["blocks"][0]
@@ -212,8 +217,7 @@ async def test_every_spelling_and_the_other_era_lead_to_the_page(pages: httpx.As
         (f"message/{new}", f"block/{new}"),
         (f"block/{new[2:]}", f"block/{new}"),
     ):
-        answer = await pages.get(f"/{TWO_ERAS}/{path}")
-        assert (path, answer.status_code, answer.headers.get("location")) == (path, 302, f"/{TWO_ERAS}/{target}")
+        await assert_leads(pages, f"/{TWO_ERAS}/{path}", f"/{TWO_ERAS}/{target}")
     for index, era in ((FIRST - 1, "Chrysalis"), (FIRST, "Stardust")):
         assert facts_of(await page_of(pages, f"/{TWO_ERAS}/milestone/{index}"))["Era"] == era
 
@@ -228,8 +232,7 @@ async def test_the_id_of_another_object_leads_to_its_page(pages: httpx.AsyncClie
         (f"transaction/0x{transaction_id}", f"transaction/{transaction_id}"),
         (f"output/0x{transaction_id}0000", f"output/{transaction_id}0000"),
     ):
-        answer = await pages.get(f"/{network}/{path}")
-        assert (path, answer.status_code, answer.headers.get("location")) == (path, 302, f"/{network}/{target}")
+        await assert_leads(pages, f"/{network}/{path}", f"/{network}/{target}")
     for kind in ("message", "block", "transaction"):
         assert (await pages.get(f"/{network}/{kind}/{'ab' * 32}")).status_code == 404
     assert (await pages.get(f"/{network}/output/{'ab' * 34}")).status_code == 404

@@ -1,7 +1,5 @@
 """Trees of RFC 6962: known roots of other implementations, and properties of proofs."""
 
-from hashlib import sha256
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +15,7 @@ from ledger.crypto.log_tree import (
     split,
     tree_root,
 )
+from tests.ledger.completeness.reference import mth
 
 LEAVES = [bytes.fromhex(each) for each in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")] + [
     bytes.fromhex("606162636465666768696a6b6c6d6e6f")
@@ -40,18 +39,6 @@ def hashes_of(size: int) -> list[bytes]:
     return [leaf_hash(number.to_bytes(4, "big")) for number in range(size)]
 
 
-def root_by_definition(leaves: list[bytes]) -> bytes:
-    """The Merkle tree hash as RFC 6962 2.1 writes it."""
-    if not leaves:
-        return sha256().digest()
-    if len(leaves) == 1:
-        return sha256(b"\x00" + leaves[0]).digest()
-    middle = 1
-    while 2 * middle < len(leaves):
-        middle *= 2
-    return sha256(b"\x01" + root_by_definition(leaves[:middle]) + root_by_definition(leaves[middle:])).digest()
-
-
 def test_the_roots_are_those_of_certificate_transparency() -> None:
     assert tree_root([]) == EMPTY == bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     for size, root in ROOTS.items():
@@ -60,7 +47,7 @@ def test_the_roots_are_those_of_certificate_transparency() -> None:
 
 @given(st.lists(st.binary(max_size=8), max_size=40))
 def test_the_root_is_that_of_the_definition(leaves: list[bytes]) -> None:
-    assert tree_root([leaf_hash(leaf) for leaf in leaves]) == root_by_definition(leaves)
+    assert tree_root([leaf_hash(leaf) for leaf in leaves]) == mth(leaves)
 
 
 @st.composite
