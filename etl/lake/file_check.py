@@ -66,7 +66,11 @@ def check_file(task: FileTask) -> FileResult:
     """Reads a file completely."""
     result = FileResult(has_checksum=checksum_in(task.file.path) is not None)
     system = file_system(task.root)
-    found = system.get_file_info(task.file.path)
+    try:
+        found = system.get_file_info(task.file.path)
+    except pa.ArrowInvalid as error:
+        result.damage.append(_damage(task, f"the log names a path that no file can have: {error}"))
+        return result
     if found.type != pafs.FileType.File:
         result.damage.append(_damage(task, "the file is missing"))
         return result

@@ -148,6 +148,17 @@ def test_a_missing_file_is_named_with_its_milestones(copy: Path) -> None:
 
 
 @pytest.mark.loads
+@pytest.mark.parametrize("path", ["part-9b:6bda.parquet", "s3://bucket/part.parquet", "../part.parquet"])
+def test_a_path_that_no_file_of_the_lake_can_have_is_damage(copy: Path, path: str) -> None:
+    log = max((copy / "messages/_delta_log").glob("*.json"))
+    actions = [*map(json.loads, log.read_text("utf-8").splitlines())]
+    added = next(action["add"] for action in actions if "add" in action)
+    added["path"] = path
+    log.write_text("\n".join(map(json.dumps, actions)))
+    assert [each.cause for each in found(copy) if each.place == f"messages/{path}"]
+
+
+@pytest.mark.loads
 def test_messages_that_the_lake_does_not_have_are_noticed(copy: Path) -> None:
     """A log without its last commit is valid; the other table still has the milestones."""
     max((copy / "messages/_delta_log").glob("*.json")).unlink()
