@@ -20,8 +20,9 @@ from ledger.completeness.intervals import (
     is_end,
     log_place_of_cover,
 )
-from ledger.completeness.proof import Absent, Groups, IntervalProof, ListingProof, Part, Parts, Present, Rows
-from ledger.completeness.trees import GROUP, Leaf, children_root, cover_record, groups_of, place_of
+from ledger.completeness.proof import Absent, Groups, IntervalProof, ListingProof, Parts, Present, Rows
+from ledger.completeness.records import IntervalRecord
+from ledger.completeness.trees import GROUP, Child, Leaf, children_root, cover_record, groups_of, place_of
 from ledger.crypto.log_tree import EMPTY, ProofError, leaf_hash, root_of_range
 from ledger.json_reader import JsonError
 
@@ -85,22 +86,27 @@ def _check(proof: ListingProof, network: str, head: LogHead) -> Iterator[str]:
     _require(proof.checkpoint.startswith(body), "The checkpoint in the document is another one")
     start = complete_from(listing.first)
     _require(is_end(listing.first, listing.end), f"No interval of this archive ends at milestone {listing.end}")
+    intervals = cover(listing.first, listing.end)
     _require(
-        [each.record.interval for each in proof.intervals] == cover(listing.first, listing.end),
-        f"The intervals are not those of the milestones {start} to {listing.end}",
+        len(proof.intervals) == len(intervals),
+        f"The milestones {start} to {listing.end} have {len(intervals)} intervals, not {len(proof.intervals)}",
     )
-    _check_log(proof, head)
-    yield f"The log {listing.origin} with {head.size} leaves contains these {len(proof.intervals)} intervals."
-    place = place_of(listing.family, listing.key)
-    for each in proof.intervals:
-        _check_key(each, place)
-    counts = [each.found.count for each in proof.intervals if isinstance(each.found, Present)]
+    counts = [each.found.count if isinstance(each.found, Present) else 0 for each in proof.intervals]
     _require(sum(counts) == proof.total, f"The intervals have {sum(counts)} rows, not {proof.total}")
+    _check_page(proof)
+    records = []
+    passed = 0
+    for interval, each, count in zip(intervals, proof.intervals, counts, strict=True):
+        records.append(_record_of(interval, each, proof, passed))
+        passed += count
+    place = log_place_of_cover(listing.first, listing.end)
+    found = root_of_range(head.size, place, [leaf_hash(bytes(cover_record(records)))], proof.log_path)
+    _require(found == head.root, "The log does not contain these intervals with these rows")
+    yield f"The log {listing.origin} with {head.size} leaves contains these {len(intervals)} intervals."
     yield (
         f"In milestones {start} to {listing.end} of {network}, {listing.family.name} has exactly {proof.total} rows "
         f"under the key {listing.key.hex()}."
     )
-    _check_page(proof)
     if proof.rows:
         yield (
             f"Rows {proof.index} to {proof.index + len(proof.rows) - 1} of these, oldest first and counted from 0, are "
@@ -108,33 +114,35 @@ def _check(proof: ListingProof, network: str, head: LogHead) -> Iterator[str]:
         )
 
 
-def _check_log(proof: ListingProof, head: LogHead) -> None:
-    listing = proof.listing
-    record = cover_record([each.record for each in proof.intervals])
-    place = log_place_of_cover(listing.first, listing.end)
-    found = root_of_range(head.size, place, [leaf_hash(record)], proof.log_path)
-    _require(found == head.root, "The log does not contain these intervals")
+def _check_page(proof: ListingProof) -> None:
+    rows, index, total = proof.rows, proof.index, proof.total
+    if not rows:
+        _require(index == total == 0, "The page has no rows, but the listing has some")
+    _require(index + len(rows) <= total, "The page has more rows than the listing")
+    _require(all(one < next_ for one, next_ in pairwise(rows)), "The rows are not in order")
+    _require(not rows or milestone_of(rows[0]) >= proof.listing.first, "A row is older than the archive")
 
 
-def _check_key(proof: IntervalProof, place: bytes) -> None:
-    record, found = proof.record, proof.found
-    name = _name(record.interval)
+def _record_of(interval: Interval, proof: IntervalProof, whole: ListingProof, passed: int) -> IntervalRecord:
+    """The record that an interval must have. `passed`: the rows of the listing in the intervals before it."""
+    place = place_of(whole.listing.family, whole.listing.key)
+    keys, found = proof.keys, proof.found
     if isinstance(found, Absent):
-        _check_absent(proof, found, place)
+        _check_absent(interval, keys, found, place)
         leaves: Sequence[Leaf] = found.neighbours
     else:
-        leaves = [Leaf(place, found.count, found.root)]
-    if leaves:
-        hashes = [leaf_hash(each.encode()) for each in leaves]
-        root = root_of_range(record.keys, found.index, hashes, found.path)
-    else:
-        root = EMPTY
-    _require(root == record.root, f"The key's leaves are not in the tree of {name}")
+        root = _root_of_rows(interval, found.count, found.rows, whole.rows, whole.index - passed)
+        leaves = [Leaf(place, found.count, root)]
+    if not leaves:
+        return IntervalRecord(interval, 0, EMPTY)
+    return IntervalRecord(
+        interval, keys, root_of_range(keys, found.index, [leaf_hash(each.encode()) for each in leaves], found.path)
+    )
 
 
-def _check_absent(proof: IntervalProof, found: Absent, place: bytes) -> None:
-    keys, places = proof.record.keys, [each.place for each in found.neighbours]
-    name = _name(proof.record.interval)
+def _check_absent(interval: Interval, keys: int, found: Absent, place: bytes) -> None:
+    places = [each.place for each in found.neighbours]
+    name = _name(interval)
     if not places:
         _require(keys == 0 and found.index == 0 and not found.path, f"The key's neighbours in {name} are missing")
         return
@@ -146,78 +154,49 @@ def _check_absent(proof: IntervalProof, found: Absent, place: bytes) -> None:
     _require(encloses, f"The neighbours in {name} do not enclose the key")
 
 
-def _check_page(proof: ListingProof) -> None:
-    rows, index, total = proof.rows, proof.index, proof.total
-    if not rows:
-        _require(index == total == 0, "The page has no rows, but the listing has some")
-    _require(index + len(rows) <= total, "The page has more rows than the listing")
-    _require(all(one < next_ for one, next_ in pairwise(rows)), "The rows are not in order")
-    _require(not rows or milestone_of(rows[0]) >= proof.listing.first, "A row is older than the archive")
-    passed = 0
-    for each in proof.intervals:
-        if isinstance(each.found, Present):
-            found, interval = each.found, each.record.interval
-            _check_rows(_Stretch(interval, found.count, found.root), found.rows, rows, index - passed)
-            passed += found.count
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """All rows of the key in an interval: their number and the root that they must have."""
-
-    interval: Interval
-    count: int
-    root: bytes
-
-
-def _check_rows(stretch: _Stretch, found: Rows | None, page: Sequence[bytes], index: int) -> None:
-    """Checks the rows that the page has of a stretch. `index`: the place of the page's first row in it, less than 0 if
-    the page begins earlier.
+def _root_of_rows(interval: Interval, count: int, found: Rows, page: Sequence[bytes], index: int) -> bytes:
+    """The root of the `count` rows of the key in an interval. `index`: the place of the page's first row among them,
+    less than 0 if the page begins earlier.
     """
-    name = _name(stretch.interval)
-    start, stop = max(0, index), min(stretch.count, index + len(page))
-    if start >= stop:
-        _require(found is None, f"The page has no rows of {name}, but the document proves some")
-    elif found is None:
-        raise CheckError(f"The page has rows of {name} that the document does not prove")
-    elif isinstance(found, Groups):
-        _check_groups(stretch, found, page[start - index : stop - index], start)
-    else:
-        _check_parts(stretch, found, page, index)
+    name = _name(interval)
+    start, stop = max(0, index), min(count, index + len(page))
+    if isinstance(found, bytes):
+        _require(start >= stop, f"The page has rows of {name} that the document does not prove")
+        return found
+    _require(start < stop, f"The page has no rows of {name}, but the document proves some")
+    if isinstance(found, Groups):
+        return _root_of_groups(interval, count, found, page[start - index : stop - index], start)
+    return _root_of_parts(interval, count, found, page, index)
 
 
-def _check_groups(stretch: _Stretch, found: Groups, page: Sequence[bytes], start: int) -> None:
-    name = _name(stretch.interval)
+def _root_of_groups(interval: Interval, count: int, found: Groups, page: Sequence[bytes], start: int) -> bytes:
+    name = _name(interval)
     rows = [*found.before, *page, *found.after]
     first, end = start - len(found.before), start + len(page) + len(found.after)
-    is_whole = first % GROUP == 0 and (end % GROUP == 0 or end == stretch.count) and first >= 0 and end <= stretch.count
+    is_whole = first % GROUP == 0 and (end % GROUP == 0 or end == count) and first >= 0 and end <= count
     _require(is_whole, f"The rows of {name} are not whole groups")
     _require(all(one < next_ for one, next_ in pairwise(rows)), f"The rows of {name} are not in order")
     numbers = {milestone_of(row) // SMALLEST for row in rows}
-    is_inside = len(numbers) == 1 and stretch.interval.start <= milestone_of(rows[0]) <= stretch.interval.end
+    is_inside = len(numbers) == 1 and interval.start <= milestone_of(rows[0]) <= interval.end
     _require(is_inside, f"Rows of {name} are of other milestones")
-    root = root_of_range(-(-stretch.count // GROUP), first // GROUP, groups_of(rows), found.path)
-    _require(root == stretch.root, f"The rows of {name} are not those of the key")
+    return root_of_range(-(-count // GROUP), first // GROUP, groups_of(rows), found.path)
 
 
-def _check_parts(stretch: _Stretch, found: Parts, page: Sequence[bytes], index: int) -> None:
-    name = _name(stretch.interval)
-    intervals = [Interval(found.level, part.child.number) for part in found.parts]
+def _root_of_parts(interval: Interval, count: int, found: Parts, page: Sequence[bytes], index: int) -> bytes:
+    name = _name(interval)
+    intervals = [Interval(found.level, part.number) for part in found.parts]
     are_children = len({each.number // FACTOR for each in intervals}) == 1
-    are_inside = stretch.interval.start <= intervals[0].start and intervals[-1].end <= stretch.interval.end
+    are_inside = interval.start <= intervals[0].start and intervals[-1].end <= interval.end
     are_in_order = all(one < next_ for one, next_ in pairwise(intervals))
     _require(are_children and are_inside and are_in_order, f"The parts of {name} are not intervals inside it, in order")
-    _require(sum(part.child.count for part in found.parts) == stretch.count, f"The parts of {name} have other counts")
-    root = children_root(found.level, [part.child for part in found.parts])
-    _require(root == stretch.root, f"The parts of {name} are not those of the key")
+    _require(sum(part.count for part in found.parts) == count, f"The parts of {name} have other counts")
+    children = []
     passed = 0
-    for interval, part in zip(intervals, found.parts, strict=True):
-        _check_part(interval, part, page, index - passed)
-        passed += part.child.count
-
-
-def _check_part(interval: Interval, part: Part, page: Sequence[bytes], index: int) -> None:
-    _check_rows(_Stretch(interval, part.child.count, part.child.root), part.rows, page, index)
+    for each, part in zip(intervals, found.parts, strict=True):
+        root = _root_of_rows(each, part.count, part.rows, page, index - passed)
+        children.append(Child(part.number, part.count, root))
+        passed += part.count
+    return children_root(found.level, children)
 
 
 def _name(interval: Interval) -> str:

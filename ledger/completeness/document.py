@@ -1,17 +1,23 @@
 """The JSON document of a proof: rendering, and parsing with errors that name the field.
 
 The document is canonical: compact JSON (no spaces, as `json.dumps` with these separators and JavaScript's
-`JSON.stringify` write it), every field exactly once and in this order, hex in lower case. A text that differs in a byte
-from the rendered document is rejected. `path` is the hex of the hashes of a proof, one after another.
+`JSON.stringify` write it), every field exactly once and in this order, hex in lower case, base64 with padding. A text
+that differs in a byte from the rendered document is rejected.
+
+Keys are hex. Hashes and row ids, of which a document mostly consists, are base64: `root` is one hash, `path` the
+hashes of a proof, one after another. What follows from the rest is left out: the intervals, their roots, and the root
+of rows that are on the page. `rows` is a root as base64, an object of groups without empty members, or an object of
+parts. It is left out if the page has all rows. A part is a list: number of the interval, count, rows.
 """
 
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ledger.completeness.families import BY_NAME
-from ledger.completeness.intervals import LEVELS, MILESTONE_MOST, Interval
+from ledger.completeness.intervals import FACTOR, LEVELS, MILESTONE_MOST
 from ledger.completeness.proof import (
     Absent,
     Groups,
@@ -23,7 +29,7 @@ from ledger.completeness.proof import (
     Present,
     Rows,
 )
-from ledger.completeness.trees import COUNT_MOST, GROUP, KEYS_MOST, Child, Leaf, Record, family_of
+from ledger.completeness.trees import COUNT_MOST, GROUP, KEYS_MOST, Leaf, family_of
 from ledger.crypto.log_tree import HASH_BYTES
 from ledger.json_reader import JsonError, listed, nested, uint
 
@@ -41,6 +47,9 @@ ROWS_MOST = 10_000
 INTERVALS_MOST = 128
 CHECKPOINT_MOST = 10_000
 NETWORK = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+WHOLE = Groups((), (), ())
+"""The rows of an interval of which the page has all."""
+
 HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
@@ -57,7 +66,7 @@ def render_document(proof: ListingProof) -> str:
             "to": listing.end,
             "total": proof.total,
             "index": proof.index,
-            "rows": [row.hex() for row in proof.rows],
+            "rows": [*map(_base64_of, proof.rows)],
             "intervals": [_interval_json(each) for each in proof.intervals],
             "log_path": _path_json(proof.log_path),
             "checkpoint": proof.checkpoint,
@@ -70,51 +79,41 @@ def _compact(value: Json) -> str:
 
 
 def _path_json(path: Sequence[bytes]) -> str:
-    return b"".join(path).hex()
+    return _base64_of(b"".join(path))
+
+
+def _base64_of(data: bytes) -> str:
+    return b64encode(data).decode()
 
 
 def _interval_json(proof: IntervalProof) -> Json:
-    (level, number), keys, root = proof.record
-    record = {"level": level, "interval": number, "keys": keys, "root": root.hex()}
     found = proof.found
     if isinstance(found, Absent):
         neighbours = [_leaf_json(leaf) for leaf in found.neighbours]
-        return record | {
-            "absent": {"index": found.index, "neighbours": neighbours, "path": _path_json(found.path)},
-        }
-    return record | {
-        "present": {
-            "index": found.index,
-            "count": found.count,
-            "root": found.root.hex(),
-            "path": _path_json(found.path),
-            "rows": _rows_json(found.rows),
-        }
-    }
+        absent = {"index": found.index, "neighbours": neighbours, "path": _path_json(found.path)}
+        return {"keys": proof.keys, "absent": absent}
+    rows = _rows_json(found.rows)
+    inside = {} if rows is None else {"rows": rows}
+    present = {"index": found.index, "count": found.count, **inside, "path": _path_json(found.path)}
+    return {"keys": proof.keys, "present": present}
 
 
 def _leaf_json(leaf: Leaf) -> Json:
-    return {"family": leaf.place[0], "key": leaf.place[1:].hex(), "count": leaf.count, "root": leaf.root.hex()}
+    return {"family": leaf.place[0], "key": leaf.place[1:].hex(), "count": leaf.count, "root": _base64_of(leaf.root)}
 
 
-def _rows_json(rows: Rows | None) -> Json | None:
-    if rows is None:
-        return None
+def _rows_json(rows: Rows) -> Json | str | None:
+    if isinstance(rows, bytes):
+        return _base64_of(rows)
     if isinstance(rows, Groups):
-        before, after = ([row.hex() for row in side] for side in (rows.before, rows.after))
-        return {"before": before, "after": after, "path": _path_json(rows.path)}
-    return {
-        "level": rows.level,
-        "parts": [
-            {
-                "interval": part.child.number,
-                "count": part.child.count,
-                "root": part.child.root.hex(),
-                "rows": _rows_json(part.rows),
-            }
-            for part in rows.parts
-        ],
-    }
+        sides = {"before": [*map(_base64_of, rows.before)], "after": [*map(_base64_of, rows.after)]}
+        members = {**sides, "path": _path_json(rows.path)}
+        return {name: each for name, each in members.items() if each} or None
+    parts = []
+    for part in rows.parts:
+        inside = _rows_json(part.rows)
+        parts.append([part.number, part.count, *(() if inside is None else (inside,))])
+    return {"level": rows.level, "parts": parts}
 
 
 def parse_document(data: bytes) -> ListingProof:
@@ -163,7 +162,7 @@ def _parse_proof(value: Any) -> ListingProof:
         listing,
         uint(value, "total", KEYS_MOST),
         uint(value, "index", KEYS_MOST),
-        _rows(value, "rows", family.row_bytes, ROWS_MOST),
+        _rows(value, "rows", family.row_bytes, 0, ROWS_MOST),
         listed(value, "intervals", lambda each: _parse_interval(each, family.row_bytes), 1, INTERVALS_MOST),
         _path(value, "log_path"),
         _text(value, "checkpoint", CHECKPOINT_MOST),
@@ -172,16 +171,11 @@ def _parse_proof(value: Any) -> ListingProof:
 
 def _parse_interval(value: Any, row_bytes: int) -> IntervalProof:
     is_present = isinstance(value, dict) and "present" in value
-    _require_fields(value, ("level", "interval", "keys", "root", "present" if is_present else "absent"))
-    level = uint(value, "level", LEVELS - 1)
-    record = Record(
-        Interval(level, uint(value, "interval", MILESTONE_MOST)), uint(value, "keys", KEYS_MOST), _hash(value, "root")
-    )
+    _require_fields(value, ("keys", "present" if is_present else "absent"))
+    keys = uint(value, "keys", KEYS_MOST)
     if is_present:
-        found: Present | Absent = nested(value, "present", lambda each: _parse_present(each, level, row_bytes))
-    else:
-        found = nested(value, "absent", _parse_absent)
-    return IntervalProof(record, found)
+        return IntervalProof(keys, nested(value, "present", lambda each: _parse_present(each, row_bytes)))
+    return IntervalProof(keys, nested(value, "absent", _parse_absent))
 
 
 def _parse_absent(value: Any) -> Absent:
@@ -197,36 +191,40 @@ def _parse_leaf(value: Any) -> Leaf:
     return Leaf(place, _count(value), _hash(value, "root"))
 
 
-def _parse_present(value: Any, level: int, row_bytes: int) -> Present:
-    _require_fields(value, ("index", "count", "root", "path", "rows"))
-    return Present(
-        uint(value, "index", KEYS_MOST),
-        _count(value),
-        _hash(value, "root"),
-        _path(value, "path"),
-        nested(value, "rows", lambda each: _parse_rows(each, level, row_bytes)),
-    )
+def _parse_present(value: Any, row_bytes: int) -> Present:
+    inside = ("rows",) if isinstance(value, dict) and "rows" in value else ()
+    _require_fields(value, ("index", "count", *inside, "path"))
+    rows = nested(value, "rows", lambda each: _parse_rows(each, LEVELS, row_bytes)) if inside else WHOLE
+    return Present(uint(value, "index", KEYS_MOST), _count(value), _path(value, "path"), rows)
 
 
-def _parse_rows(value: Any, above: int, row_bytes: int) -> Rows | None:
-    """`above`: the level of the interval. That of its children is lower, which bounds the depth."""
-    if value is None:
-        return None
+def _parse_rows(value: Any, above: int, row_bytes: int) -> Rows:
+    """`above`: the level of the interval, or greater. That of its children is lower, which bounds the depth."""
+    if isinstance(value, str):
+        return _hash_text(value, "")
     if isinstance(value, dict) and "parts" in value:
         _require_fields(value, ("level", "parts"))
-        level = uint(value, "level", LEVELS - 1)
-        if level >= above:
-            raise JsonError("level", f"a level below {above}")
-        return Parts(level, listed(value, "parts", lambda each: _parse_part(each, level, row_bytes), 2, 10))
-    _require_fields(value, ("before", "after", "path"))
-    before, after = (_rows(value, side, row_bytes, GROUP - 1) for side in ("before", "after"))
-    return Groups(before, after, _path(value, "path"))
+        level = uint(value, "level", above - 1)
+        return Parts(level, listed(value, "parts", lambda each: _parse_part(each, level, row_bytes), 2, FACTOR))
+    names = [name for name in ("before", "after", "path") if isinstance(value, dict) and name in value]
+    _require_fields(value, names)
+    if not names:
+        raise JsonError("", "a member or more")
+    before, after = (
+        _rows(value, side, row_bytes, 1, GROUP - 1) if side in names else () for side in ("before", "after")
+    )
+    path = _path(value, "path") if "path" in names else ()
+    if "path" in names and not path:
+        raise JsonError("path", "a hash or more")
+    return Groups(before, after, path)
 
 
 def _parse_part(value: Any, level: int, row_bytes: int) -> Part:
-    _require_fields(value, ("interval", "count", "root", "rows"))
-    child = Child(uint(value, "interval", MILESTONE_MOST), _count(value), _hash(value, "root"))
-    return Part(child, nested(value, "rows", lambda each: _parse_rows(each, level, row_bytes)))
+    if not isinstance(value, list) or not 2 <= len(value) <= 3:
+        raise JsonError("", "a list of an interval's number, a count and perhaps rows")
+    members = dict(zip(("interval", "count", "rows"), value, strict=False))
+    rows = nested(members, "rows", lambda each: _parse_rows(each, level, row_bytes)) if len(value) == 3 else WHOLE
+    return Part(uint(members, "interval", MILESTONE_MOST), _count(members), rows)
 
 
 def _require_fields(value: Any, names: Sequence[str]) -> None:
@@ -249,34 +247,46 @@ def _count(value: Any) -> int:
 
 
 def _hex(value: Any, name: str) -> bytes:
-    return _hex_text(value[name], name)
-
-
-def _hex_text(text: Any, path: str) -> bytes:
+    text = value[name]
     if not isinstance(text, str) or HEX.fullmatch(text) is None:
-        raise JsonError(path, "hex in lower case")
+        raise JsonError(name, "hex in lower case")
     return bytes.fromhex(text)
 
 
 def _hash(value: Any, name: str) -> bytes:
-    found = _hex(value, name)
+    return _hash_text(value[name], name)
+
+
+def _hash_text(text: Any, path: str) -> bytes:
+    found = _base64_text(text, path)
     if len(found) != HASH_BYTES:
-        raise JsonError(name, "64 hex digits in lower case")
+        raise JsonError(path, f"{HASH_BYTES} bytes as base64")
     return found
 
 
 def _path(value: Any, name: str) -> tuple[bytes, ...]:
-    found = _hex(value, name)
+    found = _base64_text(value[name], name)
     if len(found) % HASH_BYTES or len(found) > PATH_MOST * HASH_BYTES:
-        raise JsonError(name, f"at most {PATH_MOST} hashes of 64 hex digits in lower case")
+        raise JsonError(name, f"at most {PATH_MOST} hashes of {HASH_BYTES} bytes as base64")
     return tuple(found[start : start + HASH_BYTES] for start in range(0, len(found), HASH_BYTES))
 
 
-def _rows(value: Any, name: str, row_bytes: int, most: int) -> tuple[bytes, ...]:
+def _base64_text(text: Any, path: str) -> bytes:
+    try:
+        found = b64decode(text, validate=True) if isinstance(text, str) else None
+    except ValueError:
+        found = None
+    # A decoder ignores the unused bits of the last character.
+    if found is None or b64encode(found).decode() != text:
+        raise JsonError(path, "base64 with padding")
+    return found
+
+
+def _rows(value: Any, name: str, row_bytes: int, least: int, most: int) -> tuple[bytes, ...]:
     def parse(row: Any) -> bytes:
-        found = _hex_text(row, "")
+        found = _base64_text(row, "")
         if len(found) != row_bytes:
-            raise JsonError("", f"{2 * row_bytes} hex digits in lower case")
+            raise JsonError("", f"{row_bytes} bytes as base64")
         return found
 
-    return listed(value, name, parse, 0, most)
+    return listed(value, name, parse, least, most)

@@ -1,6 +1,6 @@
 """Intervals of milestones whose keys are hashed, and their places in the log.
 
-An interval of level ℓ and number i has the milestones from i · 100 · 10^ℓ to before (i + 1) · 100 · 10^ℓ. These bounds
+An interval of level ℓ and number i has the milestones from i · 100 · 4^ℓ to before (i + 1) · 100 · 4^ℓ. These bounds
 depend on nothing else, so archives with different first milestones agree on every interval that both have completely.
 No milestone has the index 0, so interval 0 of each level begins with milestone 1.
 
@@ -10,15 +10,16 @@ list of the largest intervals that contain all milestones so far, each one once.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 SMALLEST = 100
 """Milestones in an interval of level 0."""
 
-FACTOR = 10
+FACTOR = 4
 
 LEVELS = 8
-"""Number of levels. Of the highest one, four intervals fit below the greatest milestone index."""
+"""Number of levels. An interval of the highest one has 1,638,400 milestones, half a year of 10 seconds each."""
 
 MILESTONE_MOST = (1 << 32) - 1
 
@@ -40,8 +41,24 @@ class Interval(NamedTuple):
         return (self.number + 1) * size_of(self.level) - 1
 
     def children(self) -> list["Interval"]:
-        """The ten intervals of the level below, in order. The level must not be 0."""
+        """The four intervals of the level below, in order. The level must not be 0."""
         return [Interval(self.level - 1, self.number * FACTOR + offset) for offset in range(FACTOR)]
+
+
+@dataclass(frozen=True, order=True)
+class Cover:
+    """The largest intervals that contain all milestones up to the end of an interval of level 0, each milestone once.
+
+    Attributes:
+        number: of this interval of level 0.
+    """
+
+    number: int
+
+    @property
+    def end(self) -> int:
+        """Its last milestone index."""
+        return Interval(0, self.number).end
 
 
 def size_of(level: int) -> int:

@@ -11,7 +11,8 @@ from typing import Protocol, TypeAlias, Union
 
 from ledger.completeness.families import Family
 from ledger.completeness.intervals import Interval, cover
-from ledger.completeness.trees import GROUP, Child, Leaf, Record, groups_of, place_of
+from ledger.completeness.records import IntervalRecord
+from ledger.completeness.trees import GROUP, Leaf, groups_of, place_of
 from ledger.crypto.log_tree import prove_range
 
 
@@ -44,10 +45,11 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of a key in a child. `rows` is None if the page has none of them."""
+    """The rows of a key in a child of an interval: the child's number, the number of rows, and the rows."""
 
-    child: Child
-    rows: "Rows | None"
+    number: int
+    count: int
+    rows: "Rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +60,18 @@ class Parts:
     parts: tuple[Part, ...]
 
 
-Rows: TypeAlias = Union[Groups, Parts]  # noqa: UP007  Part names it before it exists
+Rows: TypeAlias = Union[bytes, Groups, Parts]  # noqa: UP007  Part names it before it exists
+"""The rows of a key in an interval: their root, if the page has none of them. Otherwise the root follows from these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The key is the leaf `index` of the interval's tree. `rows` is None if the page has none of its rows."""
+    """The key is the leaf `index` of the interval's tree and has `count` rows there."""
 
     index: int
     count: int
-    root: bytes
     path: tuple[bytes, ...]
-    rows: Rows | None
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,9 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class IntervalProof:
-    """The record of an interval, and what its tree contains about the key."""
+    """The number of keys in an interval's tree, and what the tree contains about the key. Its root follows."""
 
-    record: Record
+    keys: int
     found: Present | Absent
 
 
@@ -95,6 +97,7 @@ class IntervalProof:
 class ListingProof:
     """A page: `rows`, oldest first, of which the first has the place `index` among the `total` rows of the listing.
 
+    `intervals` are those of `cover(listing.first, listing.end)`.
     `log_path` is the proof of the cover's record in the log with this `checkpoint` (a signed note).
     """
 
@@ -110,7 +113,7 @@ class ListingProof:
 class Trees(Protocol):
     """The trees of an archive's intervals, from which proofs are created."""
 
-    def record(self, interval: Interval) -> Record:
+    def record(self, interval: Interval) -> IntervalRecord:
         """The record of an interval."""
         ...
 
@@ -154,13 +157,12 @@ def prove_page(
     for interval in cover(listing.first, listing.end):
         leaf_index, leaf = _find(trees, interval, place)
         if leaf is None:
-            found.append(IntervalProof(trees.record(interval), _absent(trees, interval, leaf_index)))
+            found.append(IntervalProof(trees.record(interval).key_count, _absent(trees, interval, leaf_index)))
             continue
         start, stop = index - total, index + count - total
         page, inside = _prove_rows(trees, interval, leaf, start, stop)
         path = tuple(trees.path(interval, leaf_index, leaf_index + 1))
-        present = Present(leaf_index, leaf.count, leaf.root, path, inside)
-        found.append(IntervalProof(trees.record(interval), present))
+        found.append(IntervalProof(trees.record(interval).key_count, Present(leaf_index, leaf.count, path, inside)))
         rows += page
         total += leaf.count
     if (total or index) and not rows:
@@ -181,13 +183,11 @@ def _absent(trees: Trees, interval: Interval, following: int) -> Absent:
     return Absent(start, neighbours, tuple(path))
 
 
-def _prove_rows(
-    trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: int
-) -> tuple[Sequence[bytes], Rows | None]:
+def _prove_rows(trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: int) -> tuple[Sequence[bytes], Rows]:
     """The rows from `start` to before `stop`, which may exceed the leaf's rows on both sides, and their proof."""
     start, stop = max(0, start), min(leaf.count, stop)
     if start >= stop:
-        return (), None
+        return (), leaf.root
     if interval.level == 0:
         return _prove_groups(trees.rows(interval, leaf.place), start, stop)
     children = [(each, _find(trees, each, leaf.place)[1]) for each in interval.children()]
@@ -199,7 +199,7 @@ def _prove_rows(
     passed = 0
     for child, inner in having:
         page, inside = _prove_rows(trees, child, inner, start - passed, stop - passed)
-        parts.append(Part(Child(child.number, inner.count, inner.root), inside))
+        parts.append(Part(child.number, inner.count, inside))
         rows += page
         passed += inner.count
     return rows, Parts(interval.level - 1, tuple(parts))

@@ -8,8 +8,8 @@ Hashes are SHA-256; leaves (00 ‖ …), nodes (01 ‖ …) and trees are those 
    02 ‖ level of the children u8 ‖ (number of the child u32 ‖ count u32 ‖ root) of each that has it, in order.
 3. The tree of an interval has a leaf for each key, in byte order of (family, key):
    family u8 ‖ length of the key u16 ‖ key ‖ count of rows u32 ‖ root. A key that one child has needs no new hash.
-4. The record of an interval is level u8 ‖ number u32 ‖ keys u64 ‖ root of its tree. The record of a cover is
-   FF ‖ number of its last interval of level 0 u32 ‖ intervals u64 ‖ root of the tree of their records.
+4. The record of an interval has the root of its tree; the record of a cover that of the tree of their records
+   (records.py).
 
 Prefixes, counts and sizes make the encoding unambiguous: the number of groups follows from the count in the leaf, the
 number of keys and the level are in the record.
@@ -20,18 +20,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
 from operator import eq
-from typing import NamedTuple
 
 from ledger.completeness.families import BY_NUMBER, Family
-from ledger.completeness.intervals import SMALLEST, Interval
+from ledger.completeness.intervals import SMALLEST, Cover, Interval
+from ledger.completeness.records import CoverRecord, IntervalRecord
 from ledger.crypto.log_tree import leaf_hash, tree_root
 
 GROUP = 16
 """Rows in a group."""
 
 COUNT_MOST, KEYS_MOST = (1 << 32) - 1, (1 << 48) - 1
-
-COVER_LEVEL = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +75,6 @@ class Leaves:
 
     def __getitem__(self, index: int) -> Leaf:
         return Leaf(self.places[index], self.counts[index], self.roots[index])
-
-
-class Record(NamedTuple):
-    """The size and root of an interval's tree of keys."""
-
-    interval: Interval
-    keys: int
-    root: bytes
-
-    def encode(self) -> bytes:
-        """The record's bytes in the log."""
-        level, number = self.interval
-        return b"%c%b%b%b" % (level, number.to_bytes(4, "big"), self.keys.to_bytes(8, "big"), self.root)
 
 
 def place_of(family: Family, key: bytes) -> bytes:
@@ -171,16 +156,15 @@ def merge_leaves(level: int, children: Sequence[tuple[int, Leaves]]) -> Leaves:
     )
 
 
-def record_of(interval: Interval, leaves: Leaves) -> Record:
+def record_of(interval: Interval, leaves: Leaves) -> IntervalRecord:
     """The record of an interval with these leaves."""
-    return Record(interval, len(leaves), tree_root(leaves.hashes))
+    return IntervalRecord(interval, len(leaves), tree_root(leaves.hashes))
 
 
-def cover_record(records: Sequence[Record]) -> bytes:
+def cover_record(records: Sequence[IntervalRecord]) -> CoverRecord:
     """The record of a cover, from the records of its intervals in order. At least one."""
     last = records[-1].interval.end // SMALLEST
-    root = tree_root([leaf_hash(each.encode()) for each in records])
-    return b"%c%b%b%b" % (COVER_LEVEL, last.to_bytes(4, "big"), len(records).to_bytes(8, "big"), root)
+    return CoverRecord(Cover(last), len(records), tree_root([leaf_hash(bytes(each)) for each in records]))
 
 
 def family_of(place: bytes) -> Family | None:

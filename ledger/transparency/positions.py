@@ -8,7 +8,6 @@ The intervals are those of `ledger/completeness/intervals.py`, which also comput
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from ledger.completeness.intervals import (
     LEVELS,
@@ -20,22 +19,7 @@ from ledger.completeness.intervals import (
     lowest,
     size_of,
 )
-
-
-@dataclass(frozen=True, order=True)
-class Cover:
-    """The largest intervals that contain all milestones up to the end of an interval of level 0, each milestone once.
-
-    Attributes:
-        number: of this interval of level 0.
-    """
-
-    number: int
-
-    @property
-    def end(self) -> int:
-        """Its last milestone index."""
-        return Interval(0, self.number).end
+from ledger.completeness.intervals import Cover as Cover
 
 
 def closed_by(first: int, milestone: int) -> list[Interval | Cover]:

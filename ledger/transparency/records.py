@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
 
-from ledger.completeness.intervals import LEVELS, Interval
+from ledger.completeness.intervals import LEVELS, Cover, Interval
+from ledger.completeness.records import COVER_TYPE, TREE, check_lengths
+from ledger.completeness.records import CoverRecord as CoverRecord
+from ledger.completeness.records import IntervalRecord as IntervalRecord
 from ledger.transparency.errors import LogError
-from ledger.transparency.positions import Cover
 
 _MILESTONE_TYPE = 0xFE
-_COVER_TYPE = 0xFF
 _MILESTONE = Struct(">BI32sQI32s32s")
-_TREE = Struct(">BIQ32s")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class MilestoneRecord:
     changes_root: bytes
 
     def __bytes__(self) -> bytes:
-        _check_lengths(self.milestone_id, self.messages_root, self.changes_root)
+        check_lengths(self.milestone_id, self.messages_root, self.changes_root)
         return _MILESTONE.pack(
             _MILESTONE_TYPE,
             self.index,
@@ -53,44 +53,6 @@ class MilestoneRecord:
             self.messages_root,
             self.changes_root,
         )
-
-
-@dataclass(frozen=True)
-class IntervalRecord:
-    """The tree of all listing keys of an interval.
-
-    Attributes:
-        interval: its level and number.
-        key_count: the number of leaves of the tree.
-        root: 32 bytes.
-    """
-
-    interval: Interval
-    key_count: int
-    root: bytes
-
-    def __bytes__(self) -> bytes:
-        _check_lengths(self.root)
-        return _TREE.pack(self.interval.level, self.interval.number, self.key_count, self.root)
-
-
-@dataclass(frozen=True)
-class CoverRecord:
-    """The tree of the records of a cover's intervals. A proof of this one record proves all of them.
-
-    Attributes:
-        cover: where it ends.
-        interval_count: the number of leaves of the tree.
-        root: 32 bytes; the RFC 6962 root over the records of the intervals in order.
-    """
-
-    cover: Cover
-    interval_count: int
-    root: bytes
-
-    def __bytes__(self) -> bytes:
-        _check_lengths(self.root)
-        return _TREE.pack(_COVER_TYPE, self.cover.number, self.interval_count, self.root)
 
 
 Record: TypeAlias = MilestoneRecord | IntervalRecord | CoverRecord
@@ -105,16 +67,10 @@ def parse_record(data: bytes) -> Record:
     match data[:1], len(data):
         case b"\xfe", _MILESTONE.size:
             return MilestoneRecord(*_MILESTONE.unpack(data)[1:])
-        case kind, _TREE.size:
-            _, number, count, root = _TREE.unpack(data)
+        case kind, TREE.size:
+            _, number, count, root = TREE.unpack(data)
             if kind[0] < LEVELS:
                 return IntervalRecord(Interval(kind[0], number), count, root)
-            if kind[0] == _COVER_TYPE:
+            if kind[0] == COVER_TYPE:
                 return CoverRecord(Cover(number), count, root)
-    raise LogError(f"expected a record of {_MILESTONE.size} bytes (type fe) or {_TREE.size} bytes (types 00 to 07, ff)")
-
-
-def _check_lengths(*hashes: bytes) -> None:
-    # Struct pads and truncates without an error.
-    if any(len(each) != 32 for each in hashes):
-        raise ValueError("expected ids and roots of 32 bytes")
+    raise LogError(f"expected a record of {_MILESTONE.size} bytes (type fe) or {TREE.size} bytes (types 00 to 07, ff)")

@@ -2,7 +2,7 @@
 // SHA-256 is written out, because browsers have crypto.subtle only on secure origins. No DOM, no network.
 
 const VERSION = 1, BYTES_MOST = 1 << 20, PATH_MOST = 128, ROWS_MOST = 10000, INTERVALS_MOST = 128, CHECKPOINT_MOST = 10000;
-const SMALLEST = 100, FACTOR = 10, LEVELS = 8, GROUP = 16, COVER_LEVEL = 255, HASH_BYTES = 32;
+const SMALLEST = 100, FACTOR = 4, LEVELS = 8, GROUP = 16, COVER_LEVEL = 255, HASH_BYTES = 32;
 const U32 = 2 ** 32 - 1, KEYS_MOST = 2 ** 48 - 1;
 
 // Number, name, least and most bytes of a key, bytes of a row id.
@@ -209,11 +209,26 @@ const hex = (value, path, least, most) => {
   return bytesOf(value);
 };
 
-const hash = (value, path) => hex(value, path, HASH_BYTES, HASH_BYTES);
+const base64 = (value, path, most) => {
+  let bytes;
+  try {
+    bytes = Uint8Array.from(atob(typeof value === "string" ? value : "="), (each) => each.charCodeAt(0));
+  } catch {
+    throw malformed(path, "base64 with padding");
+  }
+  if (bytes.length > most || base64Of(bytes) !== value) throw malformed(path, `at most ${most} bytes as base64 with padding`);
+  return bytes;
+};
+
+const hash = (value, path) => {
+  const bytes = base64(value, path, HASH_BYTES);
+  if (bytes.length !== HASH_BYTES) throw malformed(path, `${HASH_BYTES} bytes as base64`);
+  return bytes;
+};
 
 const hashes = (value, path) => {
-  const bytes = hex(value, path, 0, PATH_MOST * HASH_BYTES);
-  if (bytes.length % HASH_BYTES) throw malformed(path, "hashes of 64 hex digits in lower case");
+  const bytes = base64(value, path, PATH_MOST * HASH_BYTES);
+  if (bytes.length % HASH_BYTES) throw malformed(path, `hashes of ${HASH_BYTES} bytes as base64`);
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) => bytes.subarray(HASH_BYTES * i, HASH_BYTES * (i + 1)));
 };
 
@@ -222,7 +237,11 @@ const list = (value, path, least, most, parse) => {
   return value.map((each, i) => parse(each, `${path}[${i}]`));
 };
 
-const rowList = (value, path, most, rowBytes) => list(value, path, 0, most, (row, at) => hex(row, at, rowBytes, rowBytes));
+const rowList = (value, path, least, most, rowBytes) => list(value, path, least, most, (row, at) => {
+  const bytes = base64(row, at, rowBytes);
+  if (bytes.length !== rowBytes) throw malformed(at, `${rowBytes} bytes as base64`);
+  return bytes;
+});
 
 const parseLeaf = (value, path) => {
   fields(value, path, ["family", "key", "count", "root"]);
@@ -237,44 +256,46 @@ const parseLeaf = (value, path) => {
   };
 };
 
+// The rows of an interval of which the page has all.
+const WHOLE = { before: [], after: [], path: [] };
+
+// {root}, {before, after, path} or {level, parts}. `above`: the level of the interval, or greater.
 const parseRows = (value, path, above, rowBytes) => {
-  if (value === null) return null;
+  if (typeof value === "string") return { root: hash(value, path) };
   if (Object.hasOwn(Object(value), "parts")) {
     fields(value, path, ["level", "parts"]);
     const level = whole(value.level, `${path}.level`, above - 1);
     return { level, parts: list(value.parts, `${path}.parts`, 2, FACTOR, (part, at) => {
-      fields(part, at, ["interval", "count", "root", "rows"]);
+      const [number, count, rows] = list(part, at, 2, 3, (each) => each);
       return {
-        number: whole(part.interval, `${at}.interval`, U32),
-        count: whole(part.count, `${at}.count`, U32, 1),
-        root: hash(part.root, `${at}.root`),
-        rows: parseRows(part.rows, `${at}.rows`, level, rowBytes),
+        number: whole(number, at, U32),
+        count: whole(count, at, U32, 1),
+        rows: part.length === 3 ? parseRows(rows, at, level, rowBytes) : WHOLE,
       };
     }) };
   }
-  fields(value, path, ["before", "after", "path"]);
-  return {
-    before: rowList(value.before, `${path}.before`, GROUP - 1, rowBytes),
-    after: rowList(value.after, `${path}.after`, GROUP - 1, rowBytes),
-    path: hashes(value.path, `${path}.path`),
-  };
+  const names = ["before", "after", "path"].filter((name) => Object.hasOwn(Object(value), name));
+  fields(value, path, names);
+  if (names.length === 0) throw malformed(path, "a member or more");
+  const side = (name) => (names.includes(name) ? rowList(value[name], `${path}.${name}`, 1, GROUP - 1, rowBytes) : []);
+  const proof = names.includes("path") ? hashes(value.path, `${path}.path`) : [];
+  if (names.includes("path") && proof.length === 0) throw malformed(`${path}.path`, "a hash or more");
+  return { before: side("before"), after: side("after"), path: proof };
 };
 
 const parseInterval = (value, path, rowBytes) => {
   const isPresent = Object.hasOwn(Object(value), "present");
-  fields(value, path, ["level", "interval", "keys", "root", isPresent ? "present" : "absent"]);
-  const level = whole(value.level, `${path}.level`, LEVELS - 1);
-  const number = whole(value.interval, `${path}.interval`, U32);
-  const proof = { level, number, keys: whole(value.keys, `${path}.keys`, KEYS_MOST), root: hash(value.root, `${path}.root`) };
+  fields(value, path, ["keys", isPresent ? "present" : "absent"]);
+  const proof = { keys: whole(value.keys, `${path}.keys`, KEYS_MOST) };
   if (isPresent) {
     const found = value.present, at = `${path}.present`;
-    fields(found, at, ["index", "count", "root", "path", "rows"]);
+    const hasRows = Object.hasOwn(Object(found), "rows");
+    fields(found, at, hasRows ? ["index", "count", "rows", "path"] : ["index", "count", "path"]);
     proof.present = {
       index: whole(found.index, `${at}.index`, KEYS_MOST),
       count: whole(found.count, `${at}.count`, U32, 1),
-      root: hash(found.root, `${at}.root`),
+      rows: hasRows ? parseRows(found.rows, `${at}.rows`, LEVELS, rowBytes) : WHOLE,
       path: hashes(found.path, `${at}.path`),
-      rows: parseRows(found.rows, `${at}.rows`, level, rowBytes),
     };
   } else {
     const found = value.absent, at = `${path}.absent`;
@@ -314,7 +335,7 @@ const parseDocument = (bytes) => {
     end: whole(value.to, "to", U32),
     total: whole(value.total, "total", KEYS_MOST),
     index: whole(value.index, "index", KEYS_MOST),
-    rows: rowList(value.rows, "rows", ROWS_MOST, family.rowBytes),
+    rows: rowList(value.rows, "rows", 0, ROWS_MOST, family.rowBytes),
     intervals: list(value.intervals, "intervals", 1, INTERVALS_MOST, (each, at) => parseInterval(each, at, family.rowBytes)),
     logPath: hashes(value.log_path, "log_path"),
     checkpoint: text(value.checkpoint, "checkpoint", CHECKPOINT_MOST),
@@ -331,14 +352,7 @@ const recordHash = ({ level, number, keys, root }) => leafHash(uint(level, 1), u
 const groupsOf = (rows) =>
   Array.from({ length: Math.ceil(rows.length / GROUP) }, (_, i) => leafHash(...rows.slice(GROUP * i, GROUP * (i + 1))));
 
-const checkLog = ({ first, end, intervals, logPath }, head) => {
-  const root = treeRoot(intervals.map(recordHash));
-  const record = recordHash({ level: COVER_LEVEL, number: Math.floor(end / SMALLEST), keys: intervals.length, root });
-  const found = rootOfRange(head.size, logPlaceOfCover(first, end), [record], logPath);
-  need(isEqual(found, head.root), "The log does not contain these intervals");
-};
-
-const checkAbsent = ({ keys, absent: { index, neighbours, path }, ...interval }, place) => {
+const checkAbsent = (interval, keys, { index, neighbours, path }, place) => {
   const name = nameOf(interval);
   if (neighbours.length === 0) {
     need(keys === 0 && index === 0 && path.length === 0, `The key's neighbours in ${name} are missing`);
@@ -350,16 +364,7 @@ const checkAbsent = ({ keys, absent: { index, neighbours, path }, ...interval },
   need(encloses, `The neighbours in ${name} do not enclose the key`);
 };
 
-const checkKey = (proof, place) => {
-  const { present, absent } = proof;
-  if (absent) checkAbsent(proof, place);
-  const leaves = present ? [{ place, count: present.count, root: present.root }] : absent.neighbours;
-  const { index, path } = present ?? absent;
-  const root = leaves.length === 0 ? sha256() : rootOfRange(proof.keys, index, leaves.map((each) => leafHash(encodeLeaf(each))), path);
-  need(isEqual(root, proof.root), `The key's leaves are not in the tree of ${nameOf(proof)}`);
-};
-
-const checkGroups = ({ interval, count, root }, found, page, start) => {
+const rootOfGroups = (interval, count, found, page, start) => {
   const name = nameOf(interval), rows = [...found.before, ...page, ...found.after];
   const first = start - found.before.length, end = start + page.length + found.after.length;
   const isWhole = first % GROUP === 0 && (end % GROUP === 0 || end === count) && first >= 0 && end <= count;
@@ -369,11 +374,10 @@ const checkGroups = ({ interval, count, root }, found, page, start) => {
   const isOne = milestones.every((each) => Math.floor(each / SMALLEST) === Math.floor(milestones[0] / SMALLEST));
   const isInside = startOf(interval) <= milestones[0] && milestones[0] <= endOf(interval);
   need(isOne && isInside, `Rows of ${name} are of other milestones`);
-  const rebuilt = rootOfRange(Math.ceil(count / GROUP), first / GROUP, groupsOf(rows), found.path);
-  need(isEqual(rebuilt, root), `The rows of ${name} are not those of the key`);
+  return rootOfRange(Math.ceil(count / GROUP), first / GROUP, groupsOf(rows), found.path);
 };
 
-const checkParts = ({ interval, count, root }, { level, parts }, page, index) => {
+const rootOfParts = (interval, count, { level, parts }, page, index) => {
   const name = nameOf(interval);
   const intervals = parts.map(({ number }) => ({ level, number }));
   const parent = Math.floor(parts[0].number / FACTOR);
@@ -382,38 +386,45 @@ const checkParts = ({ interval, count, root }, { level, parts }, page, index) =>
   const areInOrder = parts.every(({ number }, i) => i === 0 || parts[i - 1].number < number);
   need(areChildren && areInside && areInOrder, `The parts of ${name} are not intervals inside it, in order`);
   need(parts.reduce((sum, part) => sum + part.count, 0) === count, `The parts of ${name} have other counts`);
-  const entries = parts.flatMap((part) => [uint(part.number, 4), uint(part.count, 4), part.root]);
-  need(isEqual(sha256(CHILDREN, uint(level, 1), ...entries), root), `The parts of ${name} are not those of the key`);
   let passed = 0;
-  parts.forEach((part, i) => {
-    checkRows({ interval: intervals[i], count: part.count, root: part.root }, part.rows, page, index - passed);
+  const entries = parts.flatMap((part, i) => {
+    const root = rootOfRows(intervals[i], part.count, part.rows, page, index - passed);
     passed += part.count;
+    return [uint(part.number, 4), uint(part.count, 4), root];
   });
+  return sha256(CHILDREN, uint(level, 1), ...entries);
 };
 
-const checkRows = (stretch, found, page, index) => {
-  const name = nameOf(stretch.interval);
-  const start = Math.max(0, index), stop = Math.min(stretch.count, index + page.length);
-  if (start >= stop) {
-    need(found === null, `The page has no rows of ${name}, but the document proves some`);
-    return;
+// `index`: the place of the page's first row among the `count` rows of the interval, less than 0 if the page begins earlier.
+const rootOfRows = (interval, count, found, page, index) => {
+  const name = nameOf(interval);
+  const start = Math.max(0, index), stop = Math.min(count, index + page.length);
+  if (found.root) {
+    need(start >= stop, `The page has rows of ${name} that the document does not prove`);
+    return found.root;
   }
-  need(found !== null, `The page has rows of ${name} that the document does not prove`);
-  if (found.parts) checkParts(stretch, found, page, index);
-  else checkGroups(stretch, found, page.slice(start - index, stop - index), start);
+  need(start < stop, `The page has no rows of ${name}, but the document proves some`);
+  if (found.parts) return rootOfParts(interval, count, found, page, index);
+  return rootOfGroups(interval, count, found, page.slice(start - index, stop - index), start);
 };
 
-const checkPage = ({ first, total, index, rows, intervals }) => {
+const checkPage = ({ first, total, index, rows }) => {
   need(rows.length > 0 || (index === 0 && total === 0), "The page has no rows, but the listing has some");
   need(index + rows.length <= total, "The page has more rows than the listing");
   need(isRising(rows), "The rows are not in order");
   need(rows.length === 0 || milestoneOf(rows[0]) >= first, "A row is older than the archive");
-  let passed = 0;
-  for (const { level, number, present } of intervals) {
-    if (!present) continue;
-    checkRows({ interval: { level, number }, count: present.count, root: present.root }, present.rows, rows, index - passed);
-    passed += present.count;
-  }
+};
+
+// The hash of the record that an interval must have. `passed`: the rows of the listing in the intervals before it.
+const recordOf = (interval, { keys, present, absent }, place, { rows, index }, passed) => {
+  if (absent) checkAbsent(interval, keys, absent, place);
+  const leaves = absent ? absent.neighbours : [{
+    place, count: present.count, root: rootOfRows(interval, present.count, present.rows, rows, index - passed),
+  }];
+  if (leaves.length === 0) return recordHash({ ...interval, keys: 0, root: sha256() });
+  const found = present ?? absent;
+  const root = rootOfRange(keys, found.index, leaves.map((each) => leafHash(encodeLeaf(each))), found.path);
+  return recordHash({ ...interval, keys, root });
 };
 
 const checkAll = (proof, network, head, claims) => {
@@ -425,19 +436,27 @@ const checkAll = (proof, network, head, claims) => {
   const start = completeFrom(first);
   need(isEnd(first, end), `No interval of this archive ends at milestone ${end}`);
   const expected = cover(first, end);
-  const isCover = expected.length === intervals.length &&
-    expected.every(({ level, number }, i) => level === intervals[i].level && number === intervals[i].number);
-  need(isCover, `The intervals are not those of the milestones ${start} to ${end}`);
-  checkLog(proof, head);
-  claims.push(`The log ${origin} with ${head.size} leaves contains these ${intervals.length} intervals.`);
-  const place = joined([uint(family.number, 1), key]);
-  for (const each of intervals) checkKey(each, place);
+  need(
+    intervals.length === expected.length,
+    `The milestones ${start} to ${end} have ${expected.length} intervals, not ${intervals.length}`,
+  );
   const sum = intervals.reduce((rest, { present }) => rest + (present?.count ?? 0), 0);
   need(sum === total, `The intervals have ${sum} rows, not ${total}`);
+  checkPage(proof);
+  const place = joined([uint(family.number, 1), key]);
+  let passed = 0;
+  const records = intervals.map((each, i) => {
+    const found = recordOf(expected[i], each, place, proof, passed);
+    passed += each.present?.count ?? 0;
+    return found;
+  });
+  const record = { level: COVER_LEVEL, number: Math.floor(end / SMALLEST), keys: intervals.length, root: treeRoot(records) };
+  const found = rootOfRange(head.size, logPlaceOfCover(first, end), [recordHash(record)], proof.logPath);
+  need(isEqual(found, head.root), "The log does not contain these intervals with these rows");
+  claims.push(`The log ${origin} with ${head.size} leaves contains these ${intervals.length} intervals.`);
   claims.push(
     `In milestones ${start} to ${end} of ${network}, ${family.name} has exactly ${total} rows under the key ${hexOf(key)}.`,
   );
-  checkPage(proof);
   if (rows.length > 0) {
     claims.push(
       `Rows ${index} to ${index + rows.length - 1} of these, oldest first and counted from 0, are the rows in the document.`,

@@ -5,6 +5,7 @@ Each function takes a generator of random numbers and a genuine case, and change
 
 import copy
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
@@ -55,9 +56,9 @@ def reorder(rng: Random, value: Json) -> None:
 
 def add_row(rng: Random, value: Json) -> None:
     """A row between others, counted everywhere it can be counted."""
-    size = len(value["rows"][0]) // 2 if value["rows"] else 36
+    size = len(b64decode(value["rows"][0])) if value["rows"] else 36
     row = rng.randint(1, 1_400).to_bytes(4, "big") + rng.randbytes(size - 4)
-    value["rows"] = sorted([*value["rows"], row.hex()])
+    value["rows"] = sorted([*value["rows"], b64encode(row).decode()], key=b64decode)
     change_counts(value, 1, rng.randint(0, 3))
 
 
@@ -73,9 +74,9 @@ def change_counts(value: Json, by: int, how: int) -> None:
     for each in value["intervals"]:
         if "present" in each and how > 1:
             each["present"]["count"] += by
-            rows = each["present"]["rows"]
-            if how > 2 and rows and "parts" in rows:
-                rows["parts"][0]["count"] += by
+            rows = each["present"].get("rows", {})
+            if how > 2 and "parts" in rows:
+                rows["parts"][0][1] += by
             return
 
 
@@ -98,15 +99,20 @@ def change_text(rng: Random, value: Json) -> None:
     at = rng.randrange(len(text))
     container[key] = rng.choice(
         (
-            text[:at] + rng.choice("0123456789abcdefABCDEFg \n\u00e9\ud800") + text[at + 1 :],
+            text[:at] + rng.choice("0123456789abcdefABCDEFg+/= \n\u00e9\ud800") + text[at + 1 :],
             text[:at] + text[at + 2 :],
             text + "00",
             text[:-2],
+            text[44:],
+            text[-44:] + text[:-44],
             text[64:],
             text[-64:] + text[:-64],
+            text.rstrip("="),
             text.upper(),
             "",
             "00" * 32 + text,
+            "A" * 43 + "=" + text,
+            b64encode(bytes(32)).decode(),
             text + "\n",
         )
     )
@@ -129,7 +135,8 @@ def make_absent(rng: Random, value: Json) -> None:
     if "present" in each:
         found = each.pop("present")
         value["total"] -= found["count"]
-        leaf = {"family": 1, "key": value["key"], "count": found["count"], "root": found["root"]}
+        root = found.get("rows") if isinstance(found.get("rows"), str) else b64encode(rng.randbytes(32)).decode()
+        leaf = {"family": 1, "key": value["key"], "count": found["count"], "root": root}
         leaf["key"] = rng.choice((leaf["key"], leaf["key"][:-2], leaf["key"] + "00"))
         neighbours = rng.choice(([], [leaf], [leaf, leaf]))
         each["absent"] = {"index": found["index"], "neighbours": neighbours, "path": found["path"]}
@@ -153,7 +160,13 @@ def make_present(rng: Random, value: Json) -> None:
         leaf = rng.choice(found["neighbours"])
         value["total"] += leaf["count"]
         index = found["index"] + rng.randint(0, 1)
-        value_of = {"index": index, "count": leaf["count"], "root": leaf["root"], "path": found["path"], "rows": None}
+        value_of = {
+            "index": index,
+            "count": leaf["count"],
+            "root": leaf["root"],
+            "rows": leaf["root"],
+            "path": found["path"],
+        }
         each["present"] = value_of
     else:
         each["keys"] += rng.choice((1, -1))
@@ -163,15 +176,14 @@ def skip_interval(rng: Random, value: Json) -> None:
     """A hole, an overlap or an end that is not the cover's."""
     intervals = value["intervals"]
     at = rng.randrange(len(intervals))
-    how = rng.randint(0, 4)
+    how = rng.randint(0, 3)
     if how == 0:
         del intervals[at]
     elif how == 1:
         intervals.insert(at, copy.deepcopy(rng.choice(intervals)))
     elif how == 2:
-        intervals[at]["level"] += rng.choice((1, -1))
-    elif how == 3:
-        intervals[at]["interval"] += rng.choice((1, -1))
+        other = rng.randrange(len(intervals))
+        intervals[at], intervals[other] = intervals[other], intervals[at]
     else:
         value["to"] += rng.choice((100, -100, 1_000, -1_000))
 
@@ -179,13 +191,22 @@ def skip_interval(rng: Random, value: Json) -> None:
 def move_rows(rng: Random, value: Json) -> None:
     """Rows of the page to the rows beside it, or back."""
     for each in value["intervals"]:
-        rows = each.get("present", {}).get("rows")
-        if rows and "before" in rows:
+        present = each.get("present", {})
+        rows = present.get("rows", {})
+        if "present" in each and isinstance(rows, dict) and "parts" not in rows:
             side = rng.choice(("before", "after"))
-            if rows[side] and rng.random() < 0.5:
+            if rows.get(side) and rng.random() < 0.5:
                 value["rows"].append(rows[side].pop())
+                if not rows[side]:
+                    del rows[side]
             elif value["rows"]:
-                rows[side].append(value["rows"].pop())
+                added = {name: rows[name] for name in ("before", "after", "path") if name in rows}
+                moved = [*rows.get(side, []), value["rows"].pop()]
+                each["present"] = {
+                    **{name: present[name] for name in ("index", "count")},
+                    "rows": added | {side: moved},
+                    "path": present["path"],
+                }
             return
     value["index"] += 1
 

@@ -12,7 +12,8 @@ from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NAME, FAMILIES, Family, milestone_of
 from ledger.completeness.intervals import Interval, closing, cover, log_place_of_cover
 from ledger.completeness.proof import Listing, ListingProof, prove_page
-from ledger.completeness.trees import Leaf, Leaves, Record, cover_record, hash_rows, merge_leaves, place_of, record_of
+from ledger.completeness.records import IntervalRecord
+from ledger.completeness.trees import Leaf, Leaves, cover_record, hash_rows, merge_leaves, place_of, record_of
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
 
 Rows = Mapping[bytes, Sequence[bytes]]
@@ -48,7 +49,7 @@ class Archive:
     frontier: int
     network: str = NETWORK
     built: dict[Interval, Leaves] = field(default_factory=dict)
-    records: dict[Interval, Record] = field(default_factory=dict)
+    records: dict[Interval, IntervalRecord] = field(default_factory=dict)
     log_paths: dict[int, list[bytes]] = field(default_factory=dict)
 
     def tree(self, interval: Interval) -> Leaves:
@@ -68,7 +69,7 @@ class Archive:
         }
         return {place: rows for place, rows in found.items() if rows}
 
-    def record(self, interval: Interval) -> Record:
+    def record(self, interval: Interval) -> IntervalRecord:
         if interval not in self.records:
             self.records[interval] = record_of(interval, self.tree(interval))
         return self.records[interval]
@@ -93,9 +94,9 @@ class Archive:
         for milestone in range(self.first, self.frontier + 1):
             leaves.append(b"milestone %d" % milestone)
             closed = list(closing(self.first, milestone - 1, milestone))
-            leaves += [self.record(each).encode() for each in closed]
+            leaves += [bytes(self.record(each)) for each in closed]
             if closed:
-                leaves.append(cover_record([self.record(each) for each in cover(self.first, milestone)]))
+                leaves.append(bytes(cover_record([self.record(each) for each in cover(self.first, milestone)])))
         return leaves
 
     @cached_property

@@ -27,17 +27,25 @@ def mth(leaves: Sequence[bytes]) -> bytes:
     return sha256(b"\x01" + mth(leaves[:middle]) + mth(leaves[middle:])).digest()
 
 
-def outside(leaves: Sequence[bytes], start: int, stop: int, offset: int = 0) -> str:
-    """The largest subtrees without any of the leaves from `start` to before `stop`, as one hex text."""
+def base64_of(hashes: bytes) -> str:
+    return base64.b64encode(hashes).decode()
+
+
+def outside(leaves: Sequence[bytes], start: int, stop: int) -> str:
+    """The largest subtrees without any of the leaves from `start` to before `stop`, as one base64 text."""
+    return base64_of(subtrees(leaves, start, stop, 0))
+
+
+def subtrees(leaves: Sequence[bytes], start: int, stop: int, offset: int) -> bytes:
     end = offset + len(leaves)
     if end <= start or stop <= offset:
-        return mth(leaves).hex()
+        return mth(leaves)
     if start <= offset and end <= stop:
-        return ""
+        return b""
     middle = 1
     while 2 * middle < len(leaves):
         middle *= 2
-    return outside(leaves[:middle], start, stop, offset) + outside(leaves[middle:], start, stop, offset + middle)
+    return subtrees(leaves[:middle], start, stop, offset) + subtrees(leaves[middle:], start, stop, offset + middle)
 
 
 class Ledger:
@@ -52,12 +60,12 @@ class Ledger:
 
     def inside(self, listing: Listing, level: int, number: int) -> list[bytes]:
         """The rows of a listing in an interval."""
-        size = 100 * 10**level
+        size = 100 * 4**level
         return [row for row in self.of.get(listing, ()) if int.from_bytes(row[:4], "big") // size == number]
 
     def children(self, listing: Listing, level: int, number: int) -> list[int]:
         """The children of an interval that have rows of the listing."""
-        return [each for each in range(10 * number, 10 * number + 10) if self.inside(listing, level - 1, each)]
+        return [each for each in range(4 * number, 4 * number + 4) if self.inside(listing, level - 1, each)]
 
     def root(self, listing: Listing, level: int, number: int) -> bytes:
         """The root of a listing's rows in an interval."""
@@ -89,16 +97,16 @@ class Ledger:
 
     def has(self, level: int, number: int, end: int) -> bool:
         """Whether all milestones of an interval are in the archive up to `end`."""
-        size = 100 * 10**level
+        size = 100 * 4**level
         return max(1, size * number) >= self.first and size * (number + 1) - 1 <= end
 
     def cover(self, end: int) -> list[tuple[int, int]]:
         """The largest intervals up to `end`, in order: those whose parent is not complete."""
         found = [
-            (100 * 10**level * number, level, number)
-            for level in range(4)
-            for number in range(end // (100 * 10**level) + 1)
-            if self.has(level, number, end) and not self.has(level + 1, number // 10, end)
+            (100 * 4**level * number, level, number)
+            for level in range(6)
+            for number in range(end // (100 * 4**level) + 1)
+            if self.has(level, number, end) and not self.has(level + 1, number // 4, end)
         ]
         return [(level, number) for _, level, number in sorted(found)]
 
@@ -107,10 +115,9 @@ class Ledger:
         for milestone in range(self.first, self.frontier + 1):
             leaves.append((f"milestone {milestone}", b"milestone %d" % milestone))
             closed = [
-                (level, milestone // (100 * 10**level))
+                (level, milestone // (100 * 4**level))
                 for level in range(8)
-                if (milestone + 1) % (100 * 10**level) == 0
-                and self.has(level, milestone // (100 * 10**level), milestone)
+                if (milestone + 1) % (100 * 4**level) == 0 and self.has(level, milestone // (100 * 4**level), milestone)
             ]
             leaves += [(f"interval {level} {number}", self.record(level, number)) for level, number in closed]
             if closed:
@@ -145,10 +152,10 @@ class Ledger:
             "to": end,
             "total": len(rows),
             "index": index,
-            "rows": [row.hex() for row in rows[index : index + count]],
+            "rows": [base64_of(row) for row in rows[index : index + count]],
             "intervals": found,
             "log_path": outside(leaves, place, place + 1),
-            "checkpoint": f"permanode/{self.network}/{self.first}\n{size}\n{base64.b64encode(root).decode()}\n\n"
+            "checkpoint": f"permanode/{self.network}/{self.first}\n{size}\n{base64_of(root)}\n\n"
             "— permanode signature\n",
         }
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
@@ -157,18 +164,17 @@ class Ledger:
         """What a document says about an interval; `start` and `stop` bound the page among its rows."""
         tree = self.tree(level, number)
         leaves = [leaf for _, leaf in tree]
-        head = {"level": level, "interval": number, "keys": len(leaves), "root": mth(leaves).hex()}
         listings = [each for each, _ in tree]
         if listing in listings:
             place = listings.index(listing)
+            inside = self.rows(listing, level, number, start, stop)
             present = {
                 "index": place,
                 "count": len(self.inside(listing, level, number)),
-                "root": self.root(listing, level, number).hex(),
+                **({} if inside is None else {"rows": inside}),
                 "path": outside(leaves, place, place + 1),
-                "rows": self.rows(listing, level, number, start, stop),
             }
-            return head | {"present": present}
+            return {"keys": len(leaves), "present": present}
         after = sum(each < listing for each in listings)
         first, last = max(0, after - 1), min(len(listings), after + 1)
         neighbours = [
@@ -176,27 +182,28 @@ class Ledger:
                 "family": each[0],
                 "key": each[1].hex(),
                 "count": len(self.inside(each, level, number)),
-                "root": self.root(each, level, number).hex(),
+                "root": base64_of(self.root(each, level, number)),
             }
             for each in listings[first:last]
         ]
         path = outside(leaves, first, last) if neighbours else ""
-        return head | {"absent": {"index": first, "neighbours": neighbours, "path": path}}
+        return {"keys": len(leaves), "absent": {"index": first, "neighbours": neighbours, "path": path}}
 
-    def rows(self, listing: Listing, level: int, number: int, start: int, stop: int) -> Json | None:
+    def rows(self, listing: Listing, level: int, number: int, start: int, stop: int) -> Json | str | None:
         """How a document proves the rows of an interval that are on the page."""
         rows = self.inside(listing, level, number)
         start, stop = max(0, start), min(len(rows), stop)
         if start >= stop:
-            return None
+            return base64_of(self.root(listing, level, number))
         if level == 0:
             groups = [b"".join(rows[each : each + 16]) for each in range(0, len(rows), 16)]
             first, last = start // 16, (stop + 15) // 16
-            return {
-                "before": [row.hex() for row in rows[16 * first : start]],
-                "after": [row.hex() for row in rows[stop : 16 * last]],
+            members = {
+                "before": [base64_of(row) for row in rows[16 * first : start]],
+                "after": [base64_of(row) for row in rows[stop : 16 * last]],
                 "path": outside(groups, first, last),
             }
+            return {name: each for name, each in members.items() if each} or None
         children = self.children(listing, level, number)
         if len(children) == 1:
             return self.rows(listing, level - 1, children[0], start, stop)
@@ -205,7 +212,6 @@ class Ledger:
         for each in children:
             count = len(self.inside(listing, level - 1, each))
             inside = self.rows(listing, level - 1, each, start - passed, stop - passed)
-            root = self.root(listing, level - 1, each).hex()
-            parts.append({"interval": each, "count": count, "root": root, "rows": inside})
+            parts.append([each, count] if inside is None else [each, count, inside])
             passed += count
         return {"level": level - 1, "parts": parts}

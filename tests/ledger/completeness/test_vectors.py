@@ -64,6 +64,8 @@ def render() -> dict[str, Json]:
         ("a smaller total", inside.replace('"total":40', '"total":39'), {}),
         ("a duplicate field", one.replace('"version":1', '"version":1,"version":1'), {}),
         ("a space", one.replace('"version":1', '"version": 1'), {}),
+        ("unused bits in base64", with_unused_bits(one), {}),
+        ("base64 without padding", one.replace('="', '"', 1), {}),
         ("hex in upper case", one.replace('"key":"746167"', '"key":"74616G"'), {}),
         ("an unknown field", one[:-1] + ',"more":0}', {}),
         ("a cut end", one[:-1], {}),
@@ -71,6 +73,14 @@ def render() -> dict[str, Json]:
     )
     invalid = [{"name": name, **head, **other, "document": document} for name, document, other in changed]
     return {"valid.json": {"cases": valid}, "invalid.json": {"cases": invalid}}
+
+
+def with_unused_bits(document: str) -> str:
+    """The document with another text of its first hash: a decoder ignores the last bits of its last character."""
+    end = document.index('="')
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    changed = alphabet[alphabet.index(document[end - 1]) ^ 1]
+    return document[: end - 1] + changed + document[end:]
 
 
 def cases_of(name: str) -> list[Case]:

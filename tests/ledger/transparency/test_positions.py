@@ -23,7 +23,7 @@ def written(first: int, last: int) -> list[int | Interval | Cover]:
     found: list[int | Interval | Cover] = []
     for milestone in range(first, last + 1):
         found.append(milestone)
-        for level, size in enumerate((100, 1_000, 10_000, 100_000)):
+        for level, size in enumerate((100, 400, 1_600, 6_400, 25_600)):
             begins = milestone + 1 - size
             if (milestone + 1) % size == 0 and (begins >= first or (begins == 0 and first == 1)):
                 found.append(Interval(level, begins // size))
@@ -48,11 +48,11 @@ def test_every_record_is_at_its_index(first: int) -> None:
 
 
 def test_smaller_intervals_come_first_and_a_cover_last() -> None:
-    assert written(1, 1_000)[-6:] == [998, 999, Interval(0, 9), Interval(1, 0), Cover(9), 1_000]
-    assert closed_by(1, 9_999) == [Interval(0, 99), Interval(1, 9), Interval(2, 0), Cover(99)]
-    assert closed_by(1, 9_998) == []
-    assert closed_by(9_950, 9_999) == []
-    assert closed_by(9_900, 9_999) == [Interval(0, 99), Cover(99)]
+    assert written(1, 400)[-6:] == [398, 399, Interval(0, 3), Interval(1, 0), Cover(3), 400]
+    assert closed_by(1, 3_199) == [Interval(0, 31), Interval(1, 7), Interval(2, 1), Cover(31)]
+    assert closed_by(1, 3_198) == []
+    assert closed_by(3_150, 3_199) == []
+    assert closed_by(3_100, 3_199) == [Interval(0, 31), Cover(31)]
 
 
 @given(st.integers(1, MILESTONE_MOST), st.data())
