@@ -43,6 +43,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 12: "native_tokens",
                 13: "movements",
                 14: "search",
+                15: "listing_trees",
             }.items()
         )
     ),

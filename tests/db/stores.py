@@ -29,6 +29,7 @@ MIGRATIONS = [
     "0012_native_tokens",
     "0013_movements",
     "0014_search",
+    "0015_listing_trees",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

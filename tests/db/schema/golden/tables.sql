@@ -580,6 +580,46 @@ CREATE TABLE metrics_cache (
   PRIMARY KEY (date, variant, metric, value)
 ) WITHOUT ROWID;
 
+CREATE TABLE milestone_roots (
+  ms_range_id INTEGER NOT NULL,
+  milestone_index INTEGER NOT NULL,
+  log_id BLOB,
+  timestamp INTEGER,
+  message_count INTEGER,
+  messages_root BLOB,
+  changes_root BLOB,
+  PRIMARY KEY (ms_range_id, milestone_index)
+) WITHOUT ROWID;
+
+CREATE TABLE interval_roots (
+  ms_range_id INTEGER NOT NULL,
+  last_milestone INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  key_count INTEGER,
+  root BLOB,
+  parts BLOB,
+  PRIMARY KEY (ms_range_id, last_milestone, level)
+) WITHOUT ROWID;
+
+CREATE TABLE listing_tiles (
+  level INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  place BLOB NOT NULL,
+  tile INTEGER,
+  leaves BLOB,
+  path BLOB,
+  PRIMARY KEY (level, number, part, place)
+) WITHOUT ROWID;
+
+CREATE TABLE listing_parts (
+  place BLOB NOT NULL,
+  level INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  children BLOB,
+  PRIMARY KEY (place, level, number)
+) WITHOUT ROWID;
+
 CREATE TABLE sync (
   ms_range_id INTEGER NOT NULL,
   milestone_index INTEGER NOT NULL,
