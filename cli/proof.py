@@ -1,13 +1,13 @@
-"""The `permanode proof check` command: verifies a proof of inclusion without a store."""
+"""The `permanode proof check` command: verifies proofs of inclusion and of complete listings without a store."""
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 proof = typer.Typer(
-    help="Verifies proofs of inclusion without a store.\n\nExample: permanode proof check proof.json --key-ranges KEY",
+    help="Verifies proofs without a store.\n\nExample: permanode proof check proof.json --key-ranges KEY",
     no_args_is_help=True,
 )
 
@@ -15,7 +15,14 @@ proof = typer.Typer(
 @proof.command("check")
 def check_proof(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A proof that /api/poi/v1 created (JSON).", exists=True, dir_okay=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A proof of inclusion that /api/poi/v1 created, or a proof of a listing (JSON).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
     key_ranges: Annotated[
         str | None,
         typer.Option(
@@ -28,17 +35,30 @@ def check_proof(
         int | None,
         typer.Option(min=1, help="Signatures that a milestone needs. Default: one per key that may sign it."),
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            "--keys",
+            metavar="NAME+ID+KEY,…",
+            help="Keys of a log, one of which must have signed the proof of a listing, and of witnesses, all of "
+            "which must have cosigned it.",
+        ),
+    ] = None,
 ) -> None:
-    """Verifies a proof of inclusion. Needs only the file and the keys that sign milestones.
+    """Verifies a proof. Needs only the file and the keys that sign milestones or the log.
 
     Prints each check. Exit code 0: the proof is valid; 1: it is invalid, or nobody knows who may sign (signers
     unknown).
 
     Example: permanode proof check proof.json --key-ranges a9b4…:1:5000,d65c…:4000 --threshold 2
     """
+    from cli.listing_text import is_listing_proof, read_document
     from cli.proof_text import check, read_proof
     from ledger.milestone_proof import parse_coordinator
 
+    document = read_document(file)
+    if is_listing_proof(document):
+        _check_listing(context, file, document, keys)
     settings = context.obj.settings()
     network = settings.store() if key_ranges is None and settings.network is not None else None
     try:
@@ -50,5 +70,21 @@ def check_proof(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--key-ranges") from error
     verdict = check(read_proof(file), coordinator)
+    typer.echo("\n".join(verdict.lines))
+    raise typer.Exit(0 if verdict.is_valid else 1)
+
+
+def _check_listing(context: typer.Context, file: Path, document: bytes, keys: str | None) -> NoReturn:
+    from cli.listing_text import check_listing, parse_keys
+
+    network = context.obj.settings().network
+    try:
+        known = parse_keys(keys.split(",") if keys else [])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--keys") from error
+    try:
+        verdict = check_listing(document, network, known)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     typer.echo("\n".join(verdict.lines))
     raise typer.Exit(0 if verdict.is_valid else 1)
