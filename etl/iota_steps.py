@@ -17,6 +17,7 @@ from db.store import StoreMismatch, Unreadable
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
 from etl.archive.archived_milestones import sealed_by
+from etl.completeness.advance import ListingTrees
 from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
@@ -198,6 +199,13 @@ def advance_ledger(run: IotaRun) -> IotaRun:
     with run.publication.report.timed("ledger"):
         expected = partial(expect_ledger, run.publication, run.expectation)
         Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected).advance()
+    return run
+
+
+def prove_listings(run: IotaRun) -> IotaRun:
+    """Hashes the milestones of the ledger state, and the listings of the intervals that they complete."""
+    with run.publication.report.timed("listings"):
+        ListingTrees(run.publication).advance(days=run.days)
     return run
 
 

@@ -22,6 +22,7 @@ IOTA: tuple[Step[IotaRun], ...] = (
     Step("tables", "commits the milestones to the lake and writes their rows to the store", iota.fill_tables),
     Step("rejects", "reports the rejected lines", iota.report_rejects),
     Step("ledger", "applies complete milestones to the ledger state", iota.advance_ledger),
+    Step("listings", "hashes listings, so that they can be proved complete", iota.prove_listings),
     Step("analytics", "computes the analytics of milestones and days that have none", iota.catch_up_analytics),
     Step("full", "with `level = full`: verifies milestones against the ledger state", iota.verify_fully),
 )
@@ -29,7 +30,7 @@ IOTA: tuple[Step[IotaRun], ...] = (
 
 IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
     Step("tables", "replaces all rows of the store by those of the lake", iota.refill_tables),
-    *(step for step in IOTA if step.name in ("ledger", "analytics", "full")),
+    *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full")),
     Step("rejects", "counts the rejects of the lake", iota.report_rejects),
 )
 """Lake → a store of an IOTA network."""

@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import count
 from typing import Any, TypeVar
 
 from db import schema, sync
@@ -187,6 +188,35 @@ class StoreReads:
         """Rows of ledger_updates_by_milestone of [first, last]: one partition per milestone."""
         for milestone_index in range(first, last + 1):
             yield from self.partition(schema.ledger_updates_by_milestone, (milestone_index,))
+
+    def changes(self, first: int, last: int) -> list[Row]:
+        """Rows of ledger_updates_by_milestone of [first, last], without the amount, in one turn of the loop."""
+        table = schema.ledger_updates_by_milestone
+        columns = tuple(name for name in table.names if name != "amount")
+
+        async def read() -> list[Row]:
+            found: list[Row] = []
+            for milestone_index in range(first, last + 1):
+                after: Bound | None = None
+                while True:
+                    page = await self._store.slice(table, (milestone_index,), upper=after, limit=PAGE, columns=columns)
+                    found += page
+                    if len(page) < PAGE:
+                        break
+                    after = Bound((page[-1]["output_id"], page[-1]["is_spent"]), inclusive=False)
+            return found
+
+        return self._answer(read())
+
+    def tiles(self, level: int, number: int, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
+        """Rows of listing_tiles of an interval, in order. `columns` as in `partition`."""
+        for part in count():
+            rows = False
+            for row in self.partition(schema.listing_tiles, (level, number, part), columns):
+                rows = True
+                yield row
+            if not rows:
+                return
 
     def splits(
         self, lookups: Sequence[Lookup], ranges: Sequence[int]

@@ -64,12 +64,12 @@ def map_in_order(
     folder.mkdir(parents=True)
     schema = to_arrow_schema(schema_of(ddl))
     with pq.ParquetWriter(folder / "part-0.parquet", schema) as writer:
-        for batch in function(_in_order(frame, keys, folder / "_sorted")):
+        for batch in function(ordered_batches(frame, keys, folder / "_sorted")):
             writer.write_batch(batch.cast(schema))
     return session.read.schema(ddl).parquet(str(folder))
 
 
-def _in_order(frame: DataFrame, keys: Sequence[str], scratch: Path) -> Iterator[pa.RecordBatch]:
+def ordered_batches(frame: DataFrame, keys: Sequence[str], scratch: Path) -> Iterator[pa.RecordBatch]:
     """All rows in the order of the keys, one batch in memory at a time. `scratch`: a new folder, deleted at the end."""
     if on_sail():
         yield from sorted_batches(frame, *keys)

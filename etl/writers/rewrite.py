@@ -15,6 +15,7 @@ from db.damage import milestones_of
 from db.intervals import Intervals, add, intersect
 from db.model import Table
 from db.queries.analytics import ANALYSED, ANALYSED_BY
+from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import Batch, StoreDamaged, Unreadable
 from etl.expectations.comparison import Expectation
 from etl.lake.delta import few_rows, intervals_of
@@ -47,6 +48,9 @@ OF_LEDGER = (
 )
 """Tables of the ledger state, which is then applied again from genesis."""
 
+OF_LISTINGS = (schema.milestone_roots, schema.interval_roots, schema.listing_tiles, schema.listing_parts)
+"""Tables of roots and trees, which are then computed again as a whole."""
+
 PENDING = (schema.pending_messages, schema.pending, schema.pending_hints)
 
 
@@ -63,6 +67,7 @@ def rewrite_all(publication: Publication, run: Intervals, expected: Callable[[],
     ):
         write_logged(batch, chunk_size, logged)
         _forget_analytics(batch)
+        _forget_listings(batch)
         opening = pool.submit(publication.open_splits, run, known=False)
         publication.write(batch, run, opening.result, pool.submit(expected), record=True)
         publication.upsert(batch, [lambda _: tables.rejects(lake.read("rejects").where("milestone_index < 0"))])
@@ -91,6 +96,8 @@ def rewrite(
             batch.clear(table)
         if any(each.table in OF_ANALYTICS for each in lost):
             _forget_analytics(batch)
+        if any(each.table in OF_LISTINGS for each in lost):
+            _forget_listings(batch)
         opening = pool.submit(publication.open_splits, run)
         publication.write(batch, run, opening.result, pool.submit(expected, run), record=True)
         _write_pending(publication, batch, held)
@@ -102,10 +109,12 @@ def emptied(lost: Collection[Unreadable]) -> list[Table]:
     """The tables that are filled again as a whole if these rows cannot be read."""
     damaged = {each.table for each in lost}
     tables = [] if damaged.isdisjoint(OF_ANALYTICS) else [*OF_ANALYTICS]
+    if not damaged.isdisjoint(OF_LISTINGS):
+        tables += OF_LISTINGS
     if not damaged.isdisjoint((*OF_LEDGER, schema.addresses_hints)):
         # Partitions of the ledger state must not be without hints.
         return [*tables, *OF_LEDGER]
-    return [*tables, schema.ledger_frontier] if damaged - {*OF_ANALYTICS, *PENDING} else tables
+    return [*tables, schema.ledger_frontier] if damaged - {*OF_ANALYTICS, *OF_LISTINGS, *PENDING} else tables
 
 
 def check_rewritten(publication: Publication, lost: Sequence[Unreadable]) -> None:
@@ -144,6 +153,11 @@ def _logged(publication: Publication, run: Intervals) -> Intervals:
 
 def _forget_analytics(batch: Batch) -> None:
     for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
+        batch.delete(schema.keyspace_info, (name,))
+
+
+def _forget_listings(batch: Batch) -> None:
+    for name in (PROVED_FROM, PROVED_TO):
         batch.delete(schema.keyspace_info, (name,))
 
 

@@ -210,3 +210,14 @@ def _roots(older: int, newer: int, rest: Iterator[bytes], known: bytes | None) -
     before, after = _roots(older - middle, newer - middle, rest, None)
     left = next(rest)
     return node_hash(left, before), node_hash(left, after)
+
+
+def packed_root(hashes: bytes) -> bytes:
+    """`tree_root` of leaf hashes that follow each other in one value: about twice as fast for many."""
+    if not hashes:
+        return EMPTY
+    while len(hashes) > HASH_BYTES:
+        end = len(hashes) // (2 * HASH_BYTES) * (2 * HASH_BYTES)
+        pairs = [sha256(b"\1" + hashes[at : at + 2 * HASH_BYTES]).digest() for at in range(0, end, 2 * HASH_BYTES)]
+        hashes = b"".join(pairs) + hashes[end:]
+    return hashes

@@ -51,8 +51,11 @@ def subtrees(leaves: Sequence[bytes], start: int, stop: int, offset: int) -> byt
 class Ledger:
     """The rows of each listing, and an archive of all milestones from `first` to `frontier`."""
 
-    def __init__(self, network: str, first: int, frontier: int, rows: Mapping[Listing, Sequence[bytes]]) -> None:
-        """`rows`: in any order."""
+    def __init__(
+        self, network: str, first: int, frontier: int, rows: Mapping[Listing, Sequence[bytes]], smallest: int = 100
+    ) -> None:
+        """`rows`: in any order. `smallest`: milestones of an interval of level 0."""
+        self.smallest = smallest
         self.network, self.first, self.frontier = network, first, frontier
         self.of = {listing: sorted(each) for listing, each in rows.items()}
         self.tree = cache(self._tree)
@@ -60,7 +63,7 @@ class Ledger:
 
     def inside(self, listing: Listing, level: int, number: int) -> list[bytes]:
         """The rows of a listing in an interval."""
-        size = 100 * 4**level
+        size = self.smallest * 4**level
         return [row for row in self.of.get(listing, ()) if int.from_bytes(row[:4], "big") // size == number]
 
     def children(self, listing: Listing, level: int, number: int) -> list[int]:
@@ -97,15 +100,15 @@ class Ledger:
 
     def has(self, level: int, number: int, end: int) -> bool:
         """Whether all milestones of an interval are in the archive up to `end`."""
-        size = 100 * 4**level
+        size = self.smallest * 4**level
         return max(1, size * number) >= self.first and size * (number + 1) - 1 <= end
 
     def cover(self, end: int) -> list[tuple[int, int]]:
         """The largest intervals up to `end`, in order: those whose parent is not complete."""
         found = [
-            (100 * 4**level * number, level, number)
+            (self.smallest * 4**level * number, level, number)
             for level in range(6)
-            for number in range(end // (100 * 4**level) + 1)
+            for number in range(end // (self.smallest * 4**level) + 1)
             if self.has(level, number, end) and not self.has(level + 1, number // 4, end)
         ]
         return [(level, number) for _, level, number in sorted(found)]
@@ -115,14 +118,20 @@ class Ledger:
         for milestone in range(self.first, self.frontier + 1):
             leaves.append((f"milestone {milestone}", b"milestone %d" % milestone))
             closed = [
-                (level, milestone // (100 * 4**level))
+                (level, milestone // (self.smallest * 4**level))
                 for level in range(8)
-                if (milestone + 1) % (100 * 4**level) == 0 and self.has(level, milestone // (100 * 4**level), milestone)
+                if (milestone + 1) % (self.smallest * 4**level) == 0
+                and self.has(level, milestone // (self.smallest * 4**level), milestone)
             ]
             leaves += [(f"interval {level} {number}", self.record(level, number)) for level, number in closed]
             if closed:
                 records = [self.record(*each) for each in self.cover(milestone)]
-                text = b"\xff" + (milestone // 100).to_bytes(4, "big") + len(records).to_bytes(8, "big") + mth(records)
+                text = (
+                    b"\xff"
+                    + (milestone // self.smallest).to_bytes(4, "big")
+                    + len(records).to_bytes(8, "big")
+                    + mth(records)
+                )
                 leaves.append((f"cover {milestone}", text))
         return leaves
 

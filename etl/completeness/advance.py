@@ -1,0 +1,304 @@
+"""Advances what proves listings complete: roots of milestones, and trees of the intervals that they complete.
+
+Invariants:
+1. Everything follows from the ledger: milestones after the genesis, in order and without gaps, up to the ledger index.
+2. Nothing that was hashed changes. Rows are written before `proved_to`, and readers ignore everything beyond it.
+3. Leaves are never changed in place. If those of a smaller interval are missing, they are computed again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from db import schema
+from db.model import Table
+from db.partitions import ms_range_id
+from db.queries.log_records import PROVED_FROM, PROVED_TO
+from db.store import Batch, Value
+from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
+from etl.completeness.milestones import Change, milestone_rows
+from etl.completeness.rows import ORDER, listing_rows
+from etl.completeness.trees import WrittenTree, write_tree
+from etl.engine.ordering import ordered_batches
+from etl.report import Progress
+from etl.run_lease import AT_HEAD
+from etl.writers.publish import Publication
+from ledger.completeness.families import BY_NAME
+from ledger.completeness.intervals import Interval, closing, lowest, size_of
+from ledger.completeness.tiles import WIDTH, decode_tile
+
+MESSAGES_AT_ONCE = 250_000
+"""Messages whose rows are sorted at once, about."""
+
+KEPT = 1_000
+"""Milestones for which the leaves of an interval stay in the store after a larger one contains them. So the pages of a
+listing up to a fixed milestone can be read for three hours.
+"""
+
+DIVIDED_FROM = 257
+"""Rows from which the store has the division of a key over the children of an interval. That of fewer rows is computed
+from the rows.
+"""
+
+HEAD_LEVEL = 2
+"""The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
+for a load that computes the analytics of days.
+"""
+
+UPDATES = bytes([BY_NAME["ledger_updates_by_address"].number])
+
+
+@dataclass
+class ListingTrees:
+    """The trees of one store.
+
+    Attributes:
+        publication: the store, and the lake that the trees follow from.
+        at_once: messages whose rows are sorted at once, about.
+    """
+
+    publication: Publication
+    at_once: int = MESSAGES_AT_ONCE
+    _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
+    """Those of this run that a larger interval needs."""
+
+    def advance(self, *, days: bool) -> None:
+        """Writes the roots of all milestones of the ledger state, and the trees of the intervals that they complete.
+
+        A load of a follower stops before a large interval unless `days`. Without a ledger state nothing is written.
+        """
+        reads, report = self.publication.reads, self.publication.report
+        frontier = reads.ledger_index()
+        if frontier is None:
+            return
+        first = self.publication.lake.genesis_index() + 1
+        done = self._done(first)
+        if report.run.startswith(AT_HEAD) and not days:
+            large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
+            frontier = min(frontier, next((each.end - 1 for each in large), frontier))
+        before = done
+        for to in self._steps(done, frontier):
+            self.publication.notify(Progress("listings", done - before, frontier - before, "milestones"))
+            self._step(first, before, done, to, frontier)
+            done = to
+
+    def _done(self, first: int) -> int:
+        """The last milestone that is done; `first` − 1 if there is none."""
+        begun, done = (self.publication.reads.info(name) for name in (PROVED_FROM, PROVED_TO))
+        return int(done) if done is not None and begun == str(first) else first - 1
+
+    def _steps(self, done: int, frontier: int) -> Iterator[int]:
+        """The last milestones of steps with about `at_once` messages, which end with intervals of level 0."""
+        if frontier <= done:
+            return
+        if frontier - done > size_of(0):
+            number = F.expr(f"milestone_index DIV {size_of(0)}").alias("number")
+            milestones = self.publication.lake.milestones([(done + 1, frontier)])
+            counts = milestones.groupBy(number).agg(F.sum("message_count").alias("messages")).collect()
+            waiting = 0
+            for row in sorted(counts):
+                waiting += row["messages"]
+                end = Interval(0, row["number"]).end
+                if waiting >= self.at_once and end < frontier:
+                    yield end
+                    waiting = 0
+        yield frontier
+
+    def _step(self, first: int, before: int, done: int, to: int, frontier: int) -> None:
+        """Writes the milestones (done, to] and what they complete. `before`: where the run began, `frontier`: where it
+        will end.
+        """
+        publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
+        closed = list(closing(first, done, to))
+        smallest = [each for each in closed if each.level == 0]
+        start = min(done + 1, smallest[0].start) if smallest else done + 1
+        changes = self._changes(max(first, start), to)
+        run = [(done + 1, to)]
+        milestones = list(milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size))
+        assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
+        leaves = self._smallest(first, smallest, changes)
+        shared: dict[Interval, list[Shared]] = {}
+        for interval in closed:
+            if interval.level == 0:
+                self._write(interval, iter([next(leaves)]))
+            else:
+                shared[interval] = []
+                self._write(interval, self._merged(first, interval, shared[interval]))
+        old = self._superseded(first, before, done, to)
+        with publication.store.batch() as batch:
+            self._upsert(batch, schema.milestone_roots, milestones)
+            for interval in closed:
+                tree = self._trees[interval]
+                if _is_kept(first, interval, frontier):
+                    self._upsert(batch, schema.listing_tiles, tree.tiles())
+            self._upsert(batch, schema.listing_parts, _part_rows(shared))
+            roots = [_interval_row(self._trees[each], chunk_size) for each in closed]
+            self._upsert(batch, schema.interval_roots, roots)
+            for interval, parts in old:
+                for part in range(parts):
+                    batch.delete(schema.listing_tiles, (*interval, part))
+            self._upsert(batch, schema.keyspace_info, [(PROVED_FROM, str(first)), (PROVED_TO, str(to))])
+        for interval in closed:
+            if interval.level:
+                for child in interval.children():
+                    if child in self._trees:
+                        self._trees.pop(child).file.unlink()
+
+    def _changes(self, start: int, to: int) -> dict[int, list[Change]]:
+        """The changes of the milestones [start, to], each in the order in which they took effect."""
+        found: dict[int, list[Change]] = {}
+        for row in self.publication.reads.changes(start, to):
+            found.setdefault(row["milestone_index"], []).append(
+                Change(
+                    row["white_flag_index"],
+                    row["idx"],
+                    row["is_spent"],
+                    bytes.fromhex(row["output_id"]),
+                    bytes.fromhex(row["address"]),
+                )
+            )
+        for each in found.values():
+            each.sort()
+        return found
+
+    def _smallest(
+        self, first: int, intervals: Sequence[Interval], changes: dict[int, list[Change]]
+    ) -> Iterator[pa.Table]:
+        """Yields LEAVES of adjacent intervals of level 0."""
+        if not intervals:
+            return
+        span = [(max(first, intervals[0].start), intervals[-1].end)]
+        fields = self.publication.output_fields(span)
+        rows = listing_rows(self.publication.lake.messages(span), fields)
+        batches = ordered_batches(rows, ORDER, self.publication.staging.folder("listing_rows"))
+        for number, table in _by_interval(batches, intervals):
+            interval = Interval(0, number)
+            updates = sorted(
+                (UPDATES + each.owner, index.to_bytes(4, "big") + each.output_id + bytes([each.is_spent]))
+                for index in range(interval.start, interval.end + 1)
+                for each in changes.get(index, ())
+            )
+            places, ids = ([row[at] for row in updates] for at in (0, 1))
+            own = pa.table({"place": pa.array(places, pa.binary()), "row": pa.array(ids, pa.binary())})
+            yield with_between(leaves_of(table), leaves_of(own))
+
+    def _merged(self, first: int, interval: Interval, shared: list[Shared]) -> Iterator[pa.Table]:
+        children = [(each.number, self._leaves(first, each)) for each in interval.children()]
+        return merged(interval.level - 1, children, shared)
+
+    def _leaves(self, first: int, interval: Interval) -> Iterator[pa.Table]:
+        """LEAVES of an interval: of this run, of the store, or computed again."""
+        if interval in self._trees:
+            return self._trees[interval].leaves()
+        if self._is_stored(interval):
+            return self._stored(interval)
+        if interval.level == 0:
+            changes = self._changes(max(first, interval.start), interval.end)
+            return self._smallest(first, [interval], changes)
+        return self._merged(first, interval, [])
+
+    def _is_stored(self, interval: Interval) -> bool:
+        """Whether the store has all leaves of an interval."""
+        key = (ms_range_id(interval.end, self.publication.store_settings.chunk_size), interval.end, interval.level)
+        (row,) = self.publication.reads.many(schema.interval_roots, [key])
+        if row is None:
+            return False
+        tiles = -(-row["key_count"] // WIDTH)
+        stored = self.publication.reads.tiles(*interval, columns=("place", "tile"))
+        return sum(1 for _ in stored) == int(tiles)
+
+    def _stored(self, interval: Interval) -> Iterator[pa.Table]:
+        for row in self.publication.reads.tiles(*interval):
+            tile = decode_tile(row["tile"], row["leaves"], b"")
+            columns = [
+                [each.place for each in tile.leaves],
+                [each.encode() for each in tile.leaves],
+                tile.hashes,
+            ]
+            yield pa.table([pa.array(each, kind.type) for each, kind in zip(columns, LEAVES, strict=True)], LEAVES)
+
+    def _write(self, interval: Interval, leaves: Iterator[pa.Table]) -> None:
+        file: Path = self.publication.staging.folder(f"tree-{interval.level}-{interval.number}")
+        self._trees[interval] = write_tree(interval, leaves, file)
+
+    def _superseded(self, first: int, before: int, done: int, to: int) -> list[tuple[Interval, int]]:
+        """The intervals of earlier runs whose leaves need not stay, and their numbers of partitions."""
+        old = [
+            child
+            for parent in closing(first, max(first - 1, done - KEPT), to - KEPT)
+            if parent.level
+            for child in parent.children()
+            if child.end <= before and child.number >= lowest(first, child.level)
+        ]
+        chunk_size = self.publication.store_settings.chunk_size
+        keys = [(ms_range_id(each.end, chunk_size), each.end, each.level) for each in old]
+        rows = self.publication.reads.many(schema.interval_roots, keys)
+        return [
+            (interval, -(-row["key_count"] // (WIDTH * schema.PART_TILES)))
+            for interval, row in zip(old, rows, strict=True)
+            if row is not None
+        ]
+
+    def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]] | Iterator[Sequence[Value]]) -> None:
+        self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
+
+
+def _is_kept(first: int, interval: Interval, frontier: int) -> bool:
+    """Whether the store has the leaves of an interval when the frontier is reached."""
+    parent = Interval(interval.level + 1, interval.number // (size_of(1) // size_of(0)))
+    is_inside = parent.number >= lowest(first, parent.level)
+    return not is_inside or parent.end + KEPT > frontier
+
+
+def _by_interval(batches: Iterator[pa.RecordBatch], intervals: Sequence[Interval]) -> Iterator[tuple[int, pa.Table]]:
+    """Yields the number of each interval and its rows, from batches of ORDER."""
+    names = ("place", "row")
+    empty = pa.table({name: pa.array([], pa.binary()) for name in names})
+    left = [each.number for each in intervals][::-1]
+    waiting: list[pa.Table] = []
+    for batch in batches:
+        numbers = batch.column("interval")
+        rows = pa.table({name: batch.column(name).cast(pa.binary()) for name in names})
+        at = 0
+        while at < len(numbers):
+            while numbers[at].as_py() != left[-1]:
+                yield left.pop(), pa.concat_tables([empty, *waiting])
+                waiting = []
+            stop = at + _run_length(numbers[at:], left[-1])
+            waiting.append(rows.slice(at, stop - at))
+            at = stop
+    while left:
+        yield left.pop(), pa.concat_tables([empty, *waiting])
+        waiting = []
+
+
+def _run_length(numbers: pa.Array, number: int) -> int:
+    """How many of these ascending numbers, the first of which is `number`, are equal to it."""
+    return int(pc.sum(pc.equal(numbers, number)).as_py())
+
+
+def _part_rows(shared: dict[Interval, list[Shared]]) -> Iterator[tuple[Value, ...]]:
+    for interval, keys in shared.items():
+        for each in keys:
+            if each.count >= DIVIDED_FROM:
+                children = b"".join(
+                    child.number.to_bytes(4, "big") + child.count.to_bytes(4, "big") + child.root
+                    for child in each.children
+                )
+                yield each.place, *interval, children
+
+
+def _interval_row(tree: WrittenTree, chunk_size: int) -> tuple[Value, ...]:
+    interval, record = tree.record.interval, tree.record
+    return (
+        ms_range_id(interval.end, chunk_size),
+        interval.end,
+        interval.level,
+        record.key_count,
+        record.root,
+        tree.encoded_parts,
+    )
