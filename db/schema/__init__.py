@@ -32,7 +32,15 @@ from db.schema.ledger_state_tables import (
     unspent_hints,
     unspent_outputs,
 )
-from db.schema.listing_tables import PART_TILES, interval_roots, listing_parts, listing_tiles, milestone_roots
+from db.schema.listing_tables import (
+    DIVIDED_FROM,
+    PART_TILES,
+    TREES_KEPT,
+    interval_roots,
+    listing_parts,
+    listing_tiles,
+    milestone_roots,
+)
 from db.schema.lookups import ALL_LOOKUPS, LEDGER_LOOKUPS, LOOKUPS, MOVEMENTS, STARDUST_LOOKUPS
 from db.schema.message_tables import (
     PENDING_BUCKET,
@@ -143,6 +151,7 @@ __all__ = [
     "AMOUNT",
     "BY_NAME",
     "CALENDAR",
+    "DIVIDED_FROM",
     "FILTERS",
     "INCLUDED",
     "INCLUSION_STATE",
@@ -167,6 +176,7 @@ __all__ = [
     "STARDUST_LOOKUPS",
     "TABLES",
     "TRANSACTION_ID",
+    "TREES_KEPT",
     "address_analytics",
     "address_balances",
     "address_movements",

@@ -9,6 +9,16 @@ from db.schema.shared_columns import MILESTONE_INDEX, MS_RANGE_ID
 PART_TILES = 4_096
 """Tiles per partition of listing_tiles: about 23 MB."""
 
+DIVIDED_FROM = 257
+"""Rows from which listing_parts has the division of a key over the children of an interval. That of fewer rows is
+computed from the rows.
+"""
+
+TREES_KEPT = 1_000
+"""Milestones for which the leaves of an interval stay in listing_tiles after a larger one contains them. So pages of
+a listing up to a fixed milestone can be proved for three hours.
+"""
+
 milestone_roots = Table(
     "milestone_roots",
     "What the transparency log contains of each milestone that is applied to the ledger state",

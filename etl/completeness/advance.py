@@ -34,16 +34,6 @@ from ledger.completeness.tiles import WIDTH, decode_tile
 MESSAGES_AT_ONCE = 250_000
 """Messages whose rows are sorted at once, about."""
 
-KEPT = 1_000
-"""Milestones for which the leaves of an interval stay in the store after a larger one contains them. So the pages of a
-listing up to a fixed milestone can be read for three hours.
-"""
-
-DIVIDED_FROM = 257
-"""Rows from which the store has the division of a key over the children of an interval. That of fewer rows is computed
-from the rows.
-"""
-
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
 for a load that computes the analytics of days.
@@ -58,11 +48,9 @@ class ListingTrees:
 
     Attributes:
         publication: the store, and the lake that the trees follow from.
-        at_once: messages whose rows are sorted at once, about.
     """
 
     publication: Publication
-    at_once: int = MESSAGES_AT_ONCE
     _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
     """Those of this run that a larger interval needs."""
 
@@ -92,7 +80,7 @@ class ListingTrees:
         return int(done) if done is not None and begun == str(first) else first - 1
 
     def _steps(self, done: int, frontier: int) -> Iterator[int]:
-        """The last milestones of steps with about `at_once` messages, which end with intervals of level 0."""
+        """The last milestones of steps with about MESSAGES_AT_ONCE messages, which end with intervals of level 0."""
         if frontier <= done:
             return
         if frontier - done > size_of(0):
@@ -103,7 +91,7 @@ class ListingTrees:
             for row in sorted(counts):
                 waiting += row["messages"]
                 end = Interval(0, row["number"]).end
-                if waiting >= self.at_once and end < frontier:
+                if waiting >= MESSAGES_AT_ONCE and end < frontier:
                     yield end
                     waiting = 0
         yield frontier
@@ -229,7 +217,7 @@ class ListingTrees:
         """The intervals of earlier runs whose leaves need not stay, and their numbers of partitions."""
         old = [
             child
-            for parent in closing(first, max(first - 1, done - KEPT), to - KEPT)
+            for parent in closing(first, max(first - 1, done - schema.TREES_KEPT), to - schema.TREES_KEPT)
             if parent.level
             for child in parent.children()
             if child.end <= before and child.number >= lowest(first, child.level)
@@ -251,7 +239,7 @@ def _is_kept(first: int, interval: Interval, frontier: int) -> bool:
     """Whether the store has the leaves of an interval when the frontier is reached."""
     parent = Interval(interval.level + 1, interval.number // (size_of(1) // size_of(0)))
     is_inside = parent.number >= lowest(first, parent.level)
-    return not is_inside or parent.end + KEPT > frontier
+    return not is_inside or parent.end + schema.TREES_KEPT > frontier
 
 
 def _by_interval(batches: Iterator[pa.RecordBatch], intervals: Sequence[Interval]) -> Iterator[tuple[int, pa.Table]]:
@@ -284,7 +272,7 @@ def _run_length(numbers: pa.Array, number: int) -> int:
 def _part_rows(shared: dict[Interval, list[Shared]]) -> Iterator[tuple[Value, ...]]:
     for interval, keys in shared.items():
         for each in keys:
-            if each.count >= DIVIDED_FROM:
+            if each.count >= schema.DIVIDED_FROM:
                 children = b"".join(
                     child.number.to_bytes(4, "big") + child.count.to_bytes(4, "big") + child.root
                     for child in each.children

@@ -1,0 +1,266 @@
+"""What proves that a page of a listing is complete: the trees of the intervals that cover its milestones.
+
+`fetch_trees` reads what `ledger.completeness.proof.prove_page` needs, a bounded number of rows: one or two tiles per
+interval of the cover, and the rows or divisions of the key where the page is.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from db import schema
+from db.listing.spans import within
+from db.listing.streams import Source, get_chunk_size, lookup_source, partition_source
+from db.model import Table
+from db.partitions import ms_range_id
+from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
+from db.store import Bound, Key, NotFound, Row, Store, StoreDamaged
+from ledger.completeness.families import Family, milestone_of
+from ledger.completeness.intervals import Interval, cover, size_of
+from ledger.completeness.proof import Listing
+from ledger.completeness.records import IntervalRecord
+from ledger.completeness.tiles import Tile, decode_tile, prove_leaves
+from ledger.completeness.trees import Child, Leaf, children_root, groups_of, place_of
+from ledger.crypto.log_tree import HASH_BYTES, tree_root
+
+PAGE = 10_000
+CHILD_BYTES = 4 + 4 + HASH_BYTES
+
+OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
+"""Name of a family → the role of its outputs."""
+
+
+@dataclass
+class FetchedTrees:
+    """The trees of a cover as far as they were read. Implements `ledger.completeness.proof.Trees`."""
+
+    place: bytes
+    records: dict[Interval, IntervalRecord] = field(default_factory=dict)
+    found: dict[Interval, tuple[int, list[Tile]]] = field(default_factory=dict)
+    """Index of the first leaf not before the place, and the tiles around it, of the intervals of the cover."""
+    inner: dict[Interval, Leaf] = field(default_factory=dict)
+    """The key's leaves in the intervals inside those of the cover."""
+    rows_of: dict[Interval, list[bytes]] = field(default_factory=dict)
+
+    def record(self, interval: Interval) -> IntervalRecord:
+        """The record of an interval of the cover."""
+        return self.records[interval]
+
+    def find(self, interval: Interval, place: bytes) -> int:
+        """The number of leaves of the interval before the place; 0 for an interval inside those of the cover."""
+        assert place == self.place
+        return self.found[interval][0] if interval in self.found else 0
+
+    def leaves(self, interval: Interval, start: int, stop: int) -> list[Leaf]:
+        """The key's leaf and its neighbours; of an interval inside those of the cover only the former."""
+        if interval not in self.found:
+            return [self.inner[interval]] if interval in self.inner else []
+        tiles = self.found[interval][1]
+        return [leaf for tile in tiles for index, leaf in enumerate(tile.leaves, tile.start) if start <= index < stop]
+
+    def path(self, interval: Interval, start: int, stop: int) -> list[bytes]:
+        """The proof of these leaves."""
+        return prove_leaves(self.records[interval].key_count, start, stop, self.found[interval][1])
+
+    def rows(self, interval: Interval, place: bytes) -> list[bytes]:
+        """The rows of the key in an interval of level 0 that the page touches."""
+        assert place == self.place
+        return self.rows_of[interval]
+
+    def leaf(self, interval: Interval) -> Leaf | None:
+        """The key's leaf in an interval of the cover; None if it is absent."""
+        index = self.found[interval][0]
+        leaf = next(iter(self.leaves(interval, index, index + 1)), None)
+        return leaf if leaf is not None and leaf.place == self.place else None
+
+
+async def fetch_trees(store: Store, listing: Listing, index: int, count: int) -> FetchedTrees:
+    """Reads what the proof of a page needs.
+
+    Args:
+        store: the store of an IOTA network.
+        listing: what is proved. Its end is at most the last milestone of `find_proved`.
+        index: the place of the page's first row, oldest first, from 0.
+        count: the number of rows of the page.
+
+    Raises:
+        NotFound: the trees of a cover that ends so long ago are no longer kept.
+        StoreDamaged: rows and trees contradict each other.
+        ValueError: no interval ends at `listing.end`.
+    """
+    trees = FetchedTrees(place_of(listing.family, listing.key))
+    intervals = cover(listing.first, listing.end)
+    chunk_size = await get_chunk_size(store)
+    keys = [(ms_range_id(each.end, chunk_size), each.end, each.level) for each in intervals]
+    rows = await store.get_many(schema.interval_roots, keys)
+    await asyncio.gather(*(_locate(store, trees, *each) for each in zip(intervals, rows, strict=True)))
+    passed = 0
+    for interval in intervals:
+        leaf = trees.leaf(interval)
+        if leaf is not None:
+            await _divide(store, trees, listing, interval, leaf, index - passed, index + count - passed)
+            passed += leaf.count
+    return trees
+
+
+async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Row | None) -> None:
+    """Reads the tiles around the place in an interval of the cover."""
+    if row is None:
+        raise NotFound(f"the tree of milestones {interval.start} to {interval.end}")
+    keys = row["key_count"]
+    trees.records[interval] = IntervalRecord(interval, keys, row["root"])
+    if not keys:
+        trees.found[interval] = 0, []
+        return
+    at = Bound((trees.place.hex(),))
+    part = bisect_right([*_parts(row["parts"])], trees.place)
+    tile = await _tile(store, interval, part, upper=at) or await _tile(store, interval, part)
+    if tile is None:
+        raise NotFound(f"the tree of milestones {interval.start} to {interval.end}, which is no longer kept")
+    tiles = [tile]
+    index = tile.find(trees.place)
+    if index == tile.start + len(tile.leaves) < keys:
+        after = Bound(at.values, inclusive=False)
+        following = await _tile(store, interval, part, lower=after) or await _tile(store, interval, part + 1)
+        if following is None:
+            raise StoreDamaged(f"listing_tiles: {interval} has {keys} keys, but no tile after {tile.number}")
+        tiles.append(following)
+    trees.found[interval] = index, tiles
+
+
+async def _tile(
+    store: Store, interval: Interval, part: int, *, lower: Bound | None = None, upper: Bound | None = None
+) -> Tile | None:
+    """The first tile of a partition from `lower` on, or the last one up to `upper`."""
+    rows = await store.slice(
+        schema.listing_tiles, (*interval, part), lower=lower, upper=upper, reverse=upper is not None, limit=1
+    )
+    return decode_tile(rows[0]["tile"], rows[0]["leaves"], rows[0]["path"]) if rows else None
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        end = at + 1 + data[at]
+        yield data[at + 1 : end]
+        at = end
+
+
+async def _divide(
+    store: Store, trees: FetchedTrees, listing: Listing, interval: Interval, leaf: Leaf, start: int, stop: int
+) -> None:
+    """Reads the rows from `start` to before `stop` of the key in an interval, which may exceed them on both sides, with
+    the leaves of the intervals inside it.
+    """
+    if max(0, start) >= min(leaf.count, stop):
+        return
+    divided = None
+    if leaf.count >= schema.DIVIDED_FROM and interval.level:
+        divided = await _find_division(store, interval, leaf)
+        if divided is None:
+            # All rows are in one interval of level 0.
+            (row,) = await _rows(store, listing, interval, limit=1)
+            divided = Interval(0, milestone_of(row) // size_of(0)), []
+    if divided is None:
+        _hash(trees, interval, leaf, await _rows(store, listing, interval))
+        return
+    single, children = divided
+    for level in range(single.level, interval.level):
+        trees.inner[Interval(level, single.start // size_of(level))] = leaf
+    if not children:
+        _hash(trees, single, leaf, await _rows(store, listing, single))
+    passed = 0
+    for child in children:
+        inside, of_child = Interval(single.level - 1, child.number), Leaf(leaf.place, child.count, child.root)
+        trees.inner[inside] = of_child
+        await _divide(store, trees, listing, inside, of_child, start - passed, stop - passed)
+        passed += child.count
+
+
+async def _find_division(store: Store, interval: Interval, leaf: Leaf) -> tuple[Interval, list[Child]] | None:
+    """The largest interval, this one or inside it, several of whose children have rows of the key, and these."""
+    for level in range(interval.level, 0, -1):
+        bounds = [each // size_of(level) for each in (interval.start, interval.end)]
+        lower, upper = (Bound((level, number)) for number in bounds)
+        rows = await store.slice(schema.listing_parts, (leaf.place.hex(),), lower=lower, upper=upper, limit=1)
+        if rows:
+            data = rows[0]["children"]
+            children = [data[at : at + CHILD_BYTES] for at in range(0, len(data), CHILD_BYTES)]
+            return Interval(level, rows[0]["number"]), [
+                Child(int.from_bytes(each[:4], "big"), int.from_bytes(each[4:8], "big"), each[8:]) for each in children
+            ]
+    return None
+
+
+def _hash(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[bytes]) -> None:
+    """Adds the leaves of all intervals inside one whose rows are known."""
+    leaves: dict[int, Leaf] = {}
+    for number, each in groupby(rows, key=lambda row: milestone_of(row) // size_of(0)):
+        of_number = [*each]
+        trees.rows_of[Interval(0, number)] = of_number
+        leaves[number] = Leaf(leaf.place, len(of_number), tree_root(groups_of(of_number)))
+    for level in range(interval.level):
+        trees.inner.update({Interval(level, number): each for number, each in leaves.items()})
+        larger = size_of(level + 1) // size_of(level)
+        leaves = {
+            number: _joined(leaf.place, level, [(each, leaves[each]) for each in inside])
+            for number, inside in groupby(sorted(leaves), key=lambda each: each // larger)
+        }
+    if leaves != {interval.number: leaf}:
+        raise StoreDamaged(f"listing_tiles: the rows of {leaf.place.hex()} in {interval} have another root")
+
+
+def _joined(place: bytes, level: int, leaves: Sequence[tuple[int, Leaf]]) -> Leaf:
+    if len(leaves) == 1:
+        return leaves[0][1]
+    children = [Child(number, each.count, each.root) for number, each in leaves]
+    return Leaf(place, sum(each.count for each in children), children_root(level, children))
+
+
+async def _rows(store: Store, listing: Listing, interval: Interval, limit: int | None = None) -> list[bytes]:
+    """The row ids of a listing in an interval, oldest first."""
+    table, source = _source_of(listing.family, listing.key)
+    span = (max(interval.start, listing.first), interval.end)
+    stream = within(source, [span])(store, None, False)  # noqa: FBT003
+    found: list[bytes] = []
+    while rows := await stream.next(limit or PAGE):
+        found += [_row_id(table, row) for row in rows]
+        if limit is not None:
+            return found[:limit]
+    return found
+
+
+def _source_of(family: Family, key: bytes) -> tuple[Table, Source]:
+    """The table of a family's rows, and the rows of a key in it."""
+    text = key.hex()
+    role = OUTPUT_ROLES.get(family.name)
+    if role is not None:
+        return role.table, _lookup(role.table, listing_key(role, text, included=True))
+    match family.name:
+        case "messages_by_tag":
+            return schema.tags, _lookup(schema.tags, (text,))
+        case "messages_by_parent":
+            return schema.parents, partition_source(schema.parents, (text,), columns=schema.parents.clustering)
+        case "ledger_updates_by_address":
+            return schema.ledger_updates_by_address, _lookup(schema.ledger_updates_by_address, (text,))
+        case "transactions_by_address":
+            return schema.transactions_by_address, _lookup(schema.transactions_by_address, (text, True))
+    raise AssertionError(family)
+
+
+def _lookup(table: Table, key: Key) -> Source:
+    return lookup_source(LOOKUP_OF_TABLE[table], key, table.clustering)
+
+
+def _row_id(table: Table, row: Row) -> bytes:
+    """The row's clustering columns as bytes that sort like them."""
+    parts = []
+    for name in table.clustering:
+        value = row[name]
+        if isinstance(value, bool):
+            parts.append(bytes([value]))
+        else:
+            parts.append(value.to_bytes(4, "big") if isinstance(value, int) else bytes.fromhex(value))
+    return b"".join(parts)
