@@ -49,20 +49,23 @@ class FetchedTrees:
         return self.records[interval]
 
     def find(self, interval: Interval, place: bytes) -> int:
-        """The number of leaves of the interval before the place; 0 for an interval inside those of the cover."""
+        """The number of leaves of an interval of the cover before the place."""
         assert place == self.place
-        return self.found[interval][0] if interval in self.found else 0
+        return self.found[interval][0]
 
     def leaves(self, interval: Interval, start: int, stop: int) -> list[Leaf]:
-        """The key's leaf and its neighbours; of an interval inside those of the cover only the former."""
-        if interval not in self.found:
-            return [self.inner[interval]] if interval in self.inner else []
+        """The key's leaf and its neighbours in an interval of the cover."""
         tiles = self.found[interval][1]
-        return [leaf for tile in tiles for index, leaf in enumerate(tile.leaves, tile.start) if start <= index < stop]
+        return [leaf for tile in tiles for leaf in tile.leaves(start, stop)]
 
     def path(self, interval: Interval, start: int, stop: int) -> list[bytes]:
         """The proof of these leaves."""
         return prove_leaves(self.records[interval].key_count, start, stop, self.found[interval][1])
+
+    def children(self, interval: Interval, place: bytes) -> list[tuple[Interval, Leaf]]:
+        """The key's leaves in the children of an interval."""
+        assert place == self.place
+        return [(child, self.inner[child]) for child in interval.children() if child in self.inner]
 
     def rows(self, interval: Interval, place: bytes) -> list[bytes]:
         """The rows of the key in an interval of level 0 that the page touches."""
@@ -121,7 +124,7 @@ async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Ro
         raise NotFound(f"the tree of milestones {interval.start} to {interval.end}, which is no longer kept")
     tiles = [tile]
     index = tile.find(trees.place)
-    if index == tile.start + len(tile.leaves) < keys:
+    if index == tile.stop < keys:
         after = Bound(at.values, inclusive=False)
         following = await _tile(store, interval, part, lower=after) or await _tile(store, interval, part + 1)
         if following is None:

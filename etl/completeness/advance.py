@@ -202,11 +202,7 @@ class ListingTrees:
     def _stored(self, interval: Interval) -> Iterator[pa.Table]:
         for row in self.publication.reads.tiles(*interval):
             tile = decode_tile(row["tile"], row["leaves"], b"")
-            columns = [
-                [each.place for each in tile.leaves],
-                [each.encode() for each in tile.leaves],
-                tile.hashes,
-            ]
+            columns = [tile.places, tile.encoded, tile.hashes]
             yield pa.table([pa.array(each, kind.type) for each, kind in zip(columns, LEAVES, strict=True)], LEAVES)
 
     def _write(self, interval: Interval, leaves: Iterator[pa.Table]) -> None:

@@ -129,6 +129,10 @@ class Trees(Protocol):
         """`prove_range` of these leaves."""
         ...
 
+    def children(self, interval: Interval, place: bytes) -> Sequence[tuple[Interval, Leaf]]:
+        """The children of an interval above level 0 that have a place, in order, and its leaves there."""
+        ...
+
     def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
         """All rows of a place in an interval of level 0, in order."""
         ...
@@ -140,7 +144,8 @@ def prove_page(
     """Creates the proof of up to `count` rows of a listing, at least one, from the place `index` on.
 
     Args:
-        trees: those of the intervals of `cover(listing.first, listing.end)` and of all intervals inside them.
+        trees: those of the intervals of `cover(listing.first, listing.end)`, with the key's leaves and rows in all
+            intervals inside them.
         listing: what is proved.
         index: the place of the page's first row, oldest first, from 0.
         count: the number of rows.
@@ -190,8 +195,7 @@ def _prove_rows(trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: 
         return (), leaf.root
     if interval.level == 0:
         return _prove_groups(trees.rows(interval, leaf.place), start, stop)
-    children = [(each, _find(trees, each, leaf.place)[1]) for each in interval.children()]
-    having = [(child, inner) for child, inner in children if inner is not None]
+    having = trees.children(interval, leaf.place)
     if len(having) == 1:
         return _prove_rows(trees, *having[0], start, stop)
     rows: list[bytes] = []

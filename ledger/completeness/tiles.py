@@ -16,6 +16,9 @@ from ledger.crypto.log_tree import HASH_BYTES, beside_leaf, beside_range, leaf_h
 WIDTH = 64
 """Leaves per tile. The last one may have fewer."""
 
+VALUE_BYTES = U32_BYTES + HASH_BYTES
+"""Count and root, at the end of an encoded leaf."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -23,12 +26,14 @@ class Tile:
 
     Attributes:
         number: of the tile in its tree.
-        leaves: 1 to 64 leaves, in order.
+        encoded: 1 to 64 encoded leaves, in order.
+        places: those of the leaves.
         path: the audit path of the tile, from the leaves to the root (RFC 9162 2.1.3).
     """
 
     number: int
-    leaves: Sequence[Leaf]
+    encoded: Sequence[bytes]
+    places: Sequence[bytes]
     path: Sequence[bytes]
 
     @property
@@ -36,33 +41,46 @@ class Tile:
         """The index of its first leaf."""
         return self.number * WIDTH
 
+    @property
+    def stop(self) -> int:
+        """The index after its last leaf."""
+        return self.start + len(self.encoded)
+
     def find(self, place: bytes) -> int:
-        """The index of the first leaf of the tree that is not before the place, if it is in this tile; else that after
+        """The index of the first leaf of the tile that is not before the place, if it is in this tile; else that after
         the tile.
         """
-        return self.start + bisect_left(self.leaves, place, key=lambda leaf: leaf.place)
+        return self.start + bisect_left(self.places, place)
+
+    def leaves(self, start: int, stop: int) -> list[Leaf]:
+        """The leaves of the tile from index `start` to before `stop`, which may exceed it on both sides."""
+        inside = range(max(start, self.start) - self.start, min(stop, self.stop) - self.start)
+        return [Leaf(self.places[at], *_values(self.encoded[at])) for at in inside]
 
     @cached_property
     def hashes(self) -> list[bytes]:
         """The hashes of the leaves."""
-        return [leaf_hash(each.encode()) for each in self.leaves]
+        return [leaf_hash(each) for each in self.encoded]
 
 
 def decode_tile(number: int, leaves: bytes, path: bytes) -> Tile:
     """The tile of these encoded leaves, one after another, and of this path."""
-    hashes = [path[start : start + HASH_BYTES] for start in range(0, len(path), HASH_BYTES)]
-    return Tile(number, [*_decode(leaves)], hashes)
-
-
-def _decode(data: bytes) -> Iterator[Leaf]:
+    encoded, places = [], []
     at = 0
-    while at < len(data):
+    while at < len(leaves):
         key = at + 1 + U16_BYTES
-        end = key + int.from_bytes(data[at + 1 : key], "big")
-        root = end + U32_BYTES
-        place = data[at : at + 1] + data[key:end]
-        yield Leaf(place, int.from_bytes(data[end:root], "big"), data[root : root + HASH_BYTES])
-        at = root + HASH_BYTES
+        key_end = key + (leaves[at + 1] << 8 | leaves[at + 2])
+        end = key_end + VALUE_BYTES
+        encoded.append(leaves[at:end])
+        places.append(leaves[at : at + 1] + leaves[key:key_end])
+        at = end
+    hashes = [path[start : start + HASH_BYTES] for start in range(0, len(path), HASH_BYTES)]
+    return Tile(number, encoded, places, hashes)
+
+
+def _values(leaf: bytes) -> tuple[int, bytes]:
+    """The count and the root of an encoded leaf."""
+    return int.from_bytes(leaf[-VALUE_BYTES:-HASH_BYTES], "big"), leaf[-HASH_BYTES:]
 
 
 def paths_of(roots: Sequence[bytes]) -> Iterator[bytes]:

@@ -55,16 +55,14 @@ def beside_range(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
     A subtree is (place of its first leaf, number of its leaves). They come from left to right.
     """
-    yield from _beside(0, size, start, stop)
-
-
-def _beside(first: int, count: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    if stop <= first or start >= first + count:
-        yield first, count
-    elif start > first or stop < first + count:
-        left = split(count)
-        yield from _beside(first, left, start, stop)
-        yield from _beside(first + left, count - left, start, stop)
+    waiting = [(0, size)]
+    while waiting:
+        first, count = waiting.pop()
+        if stop <= first or start >= first + count:
+            yield first, count
+        elif start > first or stop < first + count:
+            left = split(count)
+            waiting += ((first + left, count - left), (first, left))
 
 
 def prove_range(hashes: Sequence[bytes], start: int, stop: int) -> list[bytes]:

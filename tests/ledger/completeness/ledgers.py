@@ -84,6 +84,11 @@ class Archive:
     def path(self, interval: Interval, start: int, stop: int) -> list[bytes]:
         return prove_range(self.tree(interval).hashes, start, stop)
 
+    def children(self, interval: Interval, place: bytes) -> list[tuple[Interval, Leaf]]:
+        found = [(child, self.find(child, place)) for child in interval.children()]
+        leaves = [(child, leaf) for child, index in found for leaf in self.leaves(child, index, index + 1)]
+        return [(child, leaf) for child, leaf in leaves if leaf.place == place]
+
     def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
         return self._rows_in(interval)[place]
 

@@ -42,5 +42,10 @@ class SyntheticTrees:
     def path(self, interval: Interval, start: int, stop: int) -> list[bytes]:
         return [self.rng.randbytes(32) for _ in beside_range(self._keys(interval), start, stop)]
 
+    def children(self, interval: Interval, place: bytes) -> list[tuple[Interval, Leaf]]:
+        found = [(child, self.find(child, place)) for child in interval.children()]
+        leaves = [(child, leaf) for child, index in found for leaf in self.leaves(child, index, index + 1)]
+        return [(child, leaf) for child, leaf in leaves if leaf.place == place]
+
     def rows(self, interval: Interval, place: bytes) -> list[bytes]:
         return [row for row in self.rows_of_key if interval.start <= milestone_of(row) <= interval.end]

@@ -26,7 +26,7 @@ def tree_of(size: int) -> tuple[list[Leaf], list[Tile]]:
 def test_tiles_prove_what_the_tree_proves(size: int) -> None:
     leaves, tiles = tree_of(size)
     hashes = [leaf_hash(each.encode()) for each in leaves]
-    assert [leaf for tile in tiles for leaf in tile.leaves] == leaves
+    assert [leaf for tile in tiles for leaf in tile.leaves(0, size)] == leaves
     for start in range(size):
         for stop in range(start + 1, min(start + 2, size) + 1):
             needed = tiles[start // WIDTH : (stop - 1) // WIDTH + 1]
