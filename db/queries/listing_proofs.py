@@ -5,7 +5,7 @@ interval of the cover, and the rows or divisions of the key where the page is.
 """
 
 import asyncio
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -79,18 +79,16 @@ class FetchedTrees:
         return leaf if leaf is not None and leaf.place == self.place else None
 
 
-async def fetch_trees(store: Store, listing: Listing, index: int, count: int) -> FetchedTrees:
-    """Reads what the proof of a page needs.
+async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
+    """Reads the key's leaf in each interval of the cover, or its neighbours.
 
     Args:
         store: the store of an IOTA network.
         listing: what is proved. Its end is at most the last milestone of `find_proved`.
-        index: the place of the page's first row, oldest first, from 0.
-        count: the number of rows of the page.
 
     Raises:
         NotFound: the trees of a cover that ends so long ago are no longer kept.
-        StoreDamaged: rows and trees contradict each other.
+        StoreDamaged: a tile is missing.
         ValueError: no interval ends at `listing.end`.
     """
     trees = FetchedTrees(place_of(listing.family, listing.key))
@@ -99,13 +97,51 @@ async def fetch_trees(store: Store, listing: Listing, index: int, count: int) ->
     keys = [(ms_range_id(each.end, chunk_size), each.end, each.level) for each in intervals]
     rows = await store.get_many(schema.interval_roots, keys)
     await asyncio.gather(*(_locate(store, trees, *each) for each in zip(intervals, rows, strict=True)))
+    return trees
+
+
+async def fetch_rows(store: Store, trees: FetchedTrees, listing: Listing, index: int, count: int) -> None:
+    """Reads what the proof of a page needs of its rows.
+
+    Args:
+        store: the store.
+        trees: of `locate_key` for the same listing.
+        listing: what is proved.
+        index: the place of the page's first row, oldest first, from 0.
+        count: the number of rows of the page.
+
+    Raises:
+        StoreDamaged: rows and trees contradict each other.
+    """
+    for interval, leaf, passed in _present(trees, listing):
+        await _divide(store, trees, listing, interval, leaf, index - passed, index + count - passed)
+
+
+async def fetch_trees(store: Store, listing: Listing, index: int, count: int) -> FetchedTrees:
+    """Reads what the proof of a page needs: `locate_key`, then `fetch_rows`."""
+    trees = await locate_key(store, listing)
+    await fetch_rows(store, trees, listing, index, count)
+    return trees
+
+
+async def find_index(store: Store, trees: FetchedTrees, listing: Listing, row: bytes) -> int:
+    """The number of rows of a listing before a row id. `trees`: of `locate_key` for the same listing."""
+    total = 0
+    for interval, leaf, passed in _present(trees, listing):
+        if milestone_of(row) <= interval.end:
+            return passed + await _count_before(store, listing, interval, leaf, row)
+        total = passed + leaf.count
+    return total
+
+
+def _present(trees: FetchedTrees, listing: Listing) -> Iterator[tuple[Interval, Leaf, int]]:
+    """The intervals of the cover that have the key, its leaves there, and the number of rows before each."""
     passed = 0
-    for interval in intervals:
+    for interval in cover(listing.first, listing.end):
         leaf = trees.leaf(interval)
         if leaf is not None:
-            await _divide(store, trees, listing, interval, leaf, index - passed, index + count - passed)
+            yield interval, leaf, passed
             passed += leaf.count
-    return trees
 
 
 async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Row | None) -> None:
@@ -159,13 +195,7 @@ async def _divide(
     """
     if max(0, start) >= min(leaf.count, stop):
         return
-    divided = None
-    if leaf.count >= schema.DIVIDED_FROM and interval.level:
-        divided = await _find_division(store, interval, leaf)
-        if divided is None:
-            # All rows are in one interval of level 0.
-            (row,) = await _rows(store, listing, interval, limit=1)
-            divided = Interval(0, milestone_of(row) // size_of(0)), []
+    divided = await _find_division(store, listing, interval, leaf)
     if divided is None:
         _hash(trees, interval, leaf, await _rows(store, listing, interval))
         return
@@ -182,8 +212,29 @@ async def _divide(
         passed += child.count
 
 
-async def _find_division(store: Store, interval: Interval, leaf: Leaf) -> tuple[Interval, list[Child]] | None:
-    """The largest interval, this one or inside it, several of whose children have rows of the key, and these."""
+async def _count_before(store: Store, listing: Listing, interval: Interval, leaf: Leaf, row: bytes) -> int:
+    """The number of rows of the key in an interval before a row id."""
+    divided = await _find_division(store, listing, interval, leaf)
+    single, children = divided or (interval, [])
+    if not children:
+        return bisect_left(await _rows(store, listing, single), row)
+    passed = 0
+    for child in children:
+        inside = Interval(single.level - 1, child.number)
+        if milestone_of(row) <= inside.end:
+            return passed + await _count_before(store, listing, inside, Leaf(leaf.place, child.count, child.root), row)
+        passed += child.count
+    return passed
+
+
+async def _find_division(
+    store: Store, listing: Listing, interval: Interval, leaf: Leaf
+) -> tuple[Interval, list[Child]] | None:
+    """The largest interval, this one or inside it, several of whose children have rows of the key, and these; or the
+    interval of level 0 that has all rows. None for a key with few rows, whose division follows from them.
+    """
+    if leaf.count < schema.DIVIDED_FROM or not interval.level:
+        return None
     for level in range(interval.level, 0, -1):
         bounds = [each // size_of(level) for each in (interval.start, interval.end)]
         lower, upper = (Bound((level, number)) for number in bounds)
@@ -194,7 +245,8 @@ async def _find_division(store: Store, interval: Interval, leaf: Leaf) -> tuple[
             return Interval(level, rows[0]["number"]), [
                 Child(int.from_bytes(each[:4], "big"), int.from_bytes(each[4:8], "big"), each[8:]) for each in children
             ]
-    return None
+    (row,) = await _rows(store, listing, interval, limit=1)
+    return Interval(0, milestone_of(row) // size_of(0)), []
 
 
 def _hash(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[bytes]) -> None:
