@@ -29,9 +29,10 @@ Analytics: TypeAlias = Annotated[
 def load(
     context: typer.Context,
     sources: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            help="Archive files, node JSON lines, or folders. Optional with --genesis, --prices or --tokens."
+            help="Archive files, node JSON lines, folders, or the URL or folder of a static archive. Optional with "
+            "--genesis, --prices or --tokens."
         ),
     ] = None,
     milestones: Range = None,
@@ -67,6 +68,9 @@ def load(
 
     For a Wormhole network it loads VAAs (JSON lines or binary files) and cells of the event tables.
 
+    A static archive at an http:// or https:// URL is first copied to a folder beside the lake, which is deleted after
+    the load (docs/static-archive.md).
+
     Exit code 3: loaded, but lines were rejected or the ledger state cannot advance. The report contains the reasons.
 
     Example: permanode load archive/ --range 1:100001 --genesis genesis.json
@@ -75,13 +79,15 @@ def load(
         raise typer.BadParameter("pass archive files or folders, --genesis, --prices or --tokens", param_hint="SOURCES")
     first, last = parse_range(milestones)
     from etl import runs
+    from etl.static_archive.download import local_files
 
     store, etl = etl_settings(context)
-    with shown() as notify:
+    copies = Path(etl.staging or Path(runs.lake_path(store, etl)).parent, "downloads")
+    with shown() as notify, local_files(sources or [], copies, first, last, notify) as files:
         done = runs.load(
             store,
             etl,
-            sources or [],
+            files,
             first=first,
             last=last,
             force=force,

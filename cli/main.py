@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, dependencies, develop, fetch, fsck, lake, proof, rejects, serve, statement
+from cli import archive, dependencies, develop, fetch, fsck, lake, proof, publish, rejects, serve, statement
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -104,6 +104,8 @@ for name, group in {
 }.items():
     app.add_typer(group, name=name)
 
+archive.archive.command("get")(publish.get_from_archive)
+
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "migrate": serve.migrate,
     "load": build.load,
@@ -114,6 +116,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "fsck": fsck.fsck,
     "compact": build.compact,
     "export": lake.export_rows,
+    "publish": publish.publish,
     "statement": statement.statement,
     "fetch": fetch.fetch_archive,
     "serve": serve.serve,

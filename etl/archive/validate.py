@@ -32,6 +32,7 @@ from etl.sources.lines import lines
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import is_packed
 from etl.sources.rejects import Reject
+from etl.sources.static_blocks import is_static_block
 from etl.sources.unpacking import open_stream
 from etl.verification.cone_verification import Copy
 from ledger.json_reader import JsonError
@@ -203,7 +204,7 @@ class _Reading:
 
     def _line(self, number: int, line: bytes) -> Iterator[Fault]:
         try:
-            if not is_packed(line[:RAW_HEAD]):
+            if not is_packed(line[:RAW_HEAD]) and not is_static_block(line):
                 claimed(line)
             indices = milestones_of(line)
         except (JsonError, CodecError) as error:

@@ -17,6 +17,7 @@ from etl.sources.node_blocks import BlockLines, PendingBlocks
 from etl.sources.node_json import MilestoneLines, PendingLines
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import is_packed, read_group
+from etl.sources.static_blocks import is_static_block, milestone_of_block, read_static_blocks
 from ledger.chrysalis.json import JsonError
 from ledger.reader import CodecError
 
@@ -45,6 +46,8 @@ HEAD = 256
 
 def read_cones(line: bytes) -> list[Cone]:
     """Reads the cones of a line with the first source that claims it. Raises JsonError for a broken line."""
+    if is_static_block(line):
+        return [read_static_blocks(line)]
     if is_packed(line[:RAW_HEAD]):
         return [read_group(line)]
     source, document = claimed(line)
@@ -92,6 +95,8 @@ def milestones_of(line: bytes) -> list[int]:
     """The milestone indices of a line; empty for a line of pending messages. Raises JsonError if they cannot be
     found.
     """
+    if is_static_block(line):
+        return [read_milestone_index(milestone_of_block(line), "milestone_index")]
     if head := MILESTONE_IN_HEAD.match(line[:HEAD]):
         return [read_milestone_index(int(head[1] or head[2]), "milestone_index")]
     return [cone.milestone_index for cone in read_cones(line) if cone.milestone_index is not None]

@@ -1,11 +1,15 @@
 """Checksums beside input files: `NAME.b2sum` has the BLAKE2b-256 of NAME, in the format of `b2sum --check`.
 
+A message file of a static archive has its SHA-256 in its name.
+
 Ids prove messages, and nothing proves other values: reasons of conflicts, times, prices. A checksum shows that one of
 them was changed.
 """
 
 import hashlib
 from pathlib import Path
+
+from etl.sources.static_blocks import NAME
 
 SUFFIX = ".b2sum"
 
@@ -23,7 +27,13 @@ def checksum_beside(path: Path) -> str:
 
 
 def find_change(path: Path) -> str:
-    """How a file differs from the checksum next to it. Empty if it does not, or has no checksum. Raises OSError."""
+    """How a file differs from the checksum next to it or in its name. Empty if it does not, or has no checksum. Raises
+    OSError.
+    """
+    if (named := NAME.fullmatch(path.name)) is not None and path.is_file():
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        return "" if found == named["sha256"] else f"{named['sha256']} expected, as its name has it, found {found}"
     beside = checksum_path(path)
     if not beside.is_file() or not path.is_file():
         return ""

@@ -6,23 +6,34 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from etl.sources.raw_blocks import BLOCK_SUFFIX, MILESTONE_SUFFIX
+from etl.sources.static_blocks import message_files
 
-SUFFIXES = (".log", ".log.fin", ".log.active", ".part", ".jsonl", ".blocks")
+SUFFIXES = (".log", ".log.fin", ".log.active", ".part", ".jsonl", ".blocks", ".messages")
 COMPRESSIONS = (".gz", ".zst")
 
 
 def archive_files(paths: list[Path]) -> list[Path]:
     """Lists the files below `paths`, sorted. A named file is used whatever its suffix; a directory contributes the
-    files with a known suffix; a directory of raw blocks is a single file. Directories and links that cannot be read are
+    files with a known suffix; a directory of raw blocks is a single file; a static archive contributes the message
+    files that its manifest names, also missing ones. Directories and links that cannot be read are
     part of the list: reading them is the reject. Raises FileNotFoundError for a missing path, and ValueError if there
     are no files.
     """
     kinds = ", ".join(SUFFIXES)
-    return list_files(
-        paths,
+    named, others = set[Path](), list[Path]()
+    for path in paths:
+        if (files := message_files(path)) is None:
+            others.append(path)
+        else:
+            named.update(files)
+    if named and not others:
+        return sorted(named)
+    listed = list_files(
+        others,
         _archive_of,
         f"no archive file ({kinds}, also with .gz or .zst; {BLOCK_SUFFIX}, {MILESTONE_SUFFIX})",
     )
+    return sorted(named.union(listed))
 
 
 def list_files(paths: Iterable[Path], taken: Callable[[Path], Path | None], otherwise: str) -> list[Path]:

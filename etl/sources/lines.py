@@ -11,6 +11,7 @@ from typing import BinaryIO, TypeAlias
 from etl.sources.limits import CHUNK_BYTES, DEFAULT, UNLIMITED, Limits, TooLarge, line_fault, read_rest
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import groups, is_packed
+from etl.sources.static_blocks import is_static_block, static_groups
 from etl.sources.unpacking import open_stream
 
 VAA_HEAD = b"\x01\0\0\0"
@@ -34,7 +35,8 @@ def lines(
     stream: io.BufferedReader, limits: Limits = DEFAULT, skipped: Skipped = reject_stream
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yields (line number from 1, offset, bytes) of each line that is not blank. A JSON document over several lines, a
-    binary VAA and the records of one milestone of packed blocks also count as a line; records are numbered by record.
+    binary VAA and the records of one milestone of packed blocks or of a static archive also count as a line; records
+    are numbered by record.
 
     A line that is too long is read in pieces and passed to `skipped`. A document or VAA that is too long raises
     TooLarge.
@@ -43,6 +45,11 @@ def lines(
     head = stream.peek(RAW_HEAD)[:RAW_HEAD]
     if head.startswith(VAA_HEAD):
         yield 1, 0, read_rest(stream, b"", most)
+        return
+    if is_static_block(head):
+        yield from static_groups(
+            stream, most, lambda number, size: skipped(number, line_fault(most or 0, size, "blocks"))
+        )
         return
     if is_packed(head):
         yield from groups(stream, most, lambda number, size: skipped(number, line_fault(most or 0, size, "blocks")))

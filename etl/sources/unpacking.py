@@ -15,6 +15,8 @@ from etl.sources.raw_blocks import pack_folder
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE_MAGIC = b"\x50\x2a\x4d\x18"
+"""Begins a frame of zstd without content. Static archives begin with one."""
 
 GZIP_STEP, ZSTD_STEP = 1 << 14, 1 << 9
 """Compressed bytes that are unpacked at a time. The result is in memory: at most 17 MiB, because a byte of gzip
@@ -39,7 +41,7 @@ def open_stream(path: str, limits: Limits = DEFAULT) -> io.BufferedReader:
         raise
     if magic.startswith(GZIP_MAGIC):
         return io.BufferedReader(_Unpacked(raw, _gzip_member, GZIP_STEP, limits.unpacked_bytes), BUFFER_BYTES)
-    if magic == ZSTD_MAGIC:
+    if magic in (ZSTD_MAGIC, SKIPPABLE_MAGIC):
         return io.BufferedReader(_Unpacked(raw, _zstd_frame, ZSTD_STEP, limits.unpacked_bytes), BUFFER_BYTES)
     return raw
 

@@ -156,7 +156,7 @@ def test_commands_of_our_images_are_our_commands() -> None:
         name: parse([on_host(given, word) for word in words(given["command"])]).params for name, given in own.items()
     }
     assert parsed["api"]["host"] == "0.0.0.0"  # noqa: S104  inside its container
-    assert parsed["load"]["sources"] == [ROOT / "sample" / "chrysalis"]
+    assert parsed["load"]["sources"] == [str(ROOT / "sample" / "chrysalis")]
     text = (ROOT / "Containerfile").read_text("utf-8")
     assert '\nENTRYPOINT ["permanode"]\n' in text
     assert parse(json.loads(re.findall(r"^CMD (.*)", text, re.MULTILINE)[-1])).params["host"] == "0.0.0.0"  # noqa: S104

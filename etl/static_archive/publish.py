@@ -1,0 +1,291 @@
+"""`permanode publish`: writes the complete milestones of a lake as a static archive, or continues one.
+
+Message files are slices of one stream of blocks by milestone, so a new file consists of the files that it replaces and
+of the milestones after them. Nothing but the manifest refers to a file, so a killed run leaves files that the next run
+takes or writes again, and readers see the archive before it or after it.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from db import schema
+from db.intervals import in_words
+from etl.report import Notify, Progress, quiet
+from etl.static_archive.blocks import BlockWriter, block_table
+from etl.static_archive.index import IndexBuilder, coefficients
+from etl.static_archive.keys import CONFLICTING, KeyReader
+from etl.static_archive.lake_rows import LakeReader
+from etl.static_archive.names import (
+    PARTIAL,
+    HashingFile,
+    StoredFile,
+    boundary,
+    existing,
+    new_file,
+    ranges,
+    read_manifest,
+    span_of,
+    write_manifest,
+)
+from etl.static_archive.tables import TABLES, write_tables
+from etl.static_client import FORMAT, UNIT, Record
+from etl.store_reads import StoreReads
+from ledger.ids import message_id
+
+MESSAGES, INDEX, TABLE = "messages", "index", "tables"
+
+REPORTED_EVERY = 100
+
+KEYS_A_RECORD = 2
+"""The most keys of most records: its own id and that of its transaction."""
+
+
+class ArchiveInUse(Exception):
+    """Another run writes to the archive."""
+
+
+@dataclass
+class Published:
+    """Result of a run.
+
+    Attributes:
+        first: the first milestone of the archive.
+        last: its last milestone.
+        written: the names of new files.
+        bytes_written: their bytes.
+        keys: the keys of the indexes.
+        deleted: the number of files that no manifest names, if they were to be deleted.
+        missing: intervals of complete milestones of the lake after a gap, which are not in the archive.
+    """
+
+    first: int
+    last: int
+    written: list[str] = field(default_factory=list)
+    bytes_written: int = 0
+    keys: int = 0
+    deleted: int = 0
+    missing: str = ""
+
+    def add(self, file: StoredFile) -> None:
+        """Counts a new file."""
+        self.written.append(file.name)
+        self.bytes_written += file.size
+
+
+def publish(
+    root: str,
+    reads: StoreReads,
+    folder: Path,
+    *,
+    last: int | None = None,
+    prune: bool = False,
+    notify: Notify = quiet,
+) -> Published:
+    """Writes the complete milestones of the lake at `root` before the first gap to an archive. `reads`: of its store.
+
+    If the store has a ledger state, the archive ends where that ends, and has its reasons of conflicts. Otherwise it
+    has those that the loaded files claim.
+
+    `last`: the milestone after the last one. `prune`: finally deletes files that the manifest does not name. Raises
+    ArchiveInUse, FileDamaged for a damaged file of the lake, and ValueError if the folder has an archive of another
+    network or the lake has no complete milestone.
+    """
+    with _locked(folder):
+        manifest = read_manifest(folder)
+        if manifest is not None and manifest["network"] != reads.network:
+            raise ValueError(f"{folder}: an archive of {reads.network} expected, found one of {manifest['network']}")
+        return _Run(LakeReader(root), reads, folder, manifest or {}, notify).publish(last, prune=prune)
+
+
+class _Run:
+    def __init__(
+        self, lake: LakeReader, reads: StoreReads, folder: Path, manifest: dict[str, Any], notify: Notify
+    ) -> None:
+        self._lake, self._reads, self._folder, self._before = lake, reads, folder, manifest
+        self._notify = notify
+
+    def publish(self, last: int | None, *, prune: bool) -> Published:
+        complete = self._lake.complete()
+        if not complete:
+            raise ValueError("complete milestones in the lake expected")
+        first, end = complete[0]
+        end = end if last is None else min(end, last - 1)
+        self._ledger_index = self._reads.ledger_index()
+        end = end if self._ledger_index is None else min(end, self._ledger_index)
+        if end < first:
+            raise ValueError(f"milestones from {first} on expected")
+        held = self._before.get("last", 0) if self._before.get("first") == first else 0
+        if held > end:
+            raise ValueError(f"{self._folder}: the archive has milestones up to {held}, and the lake up to {end}")
+        done = Published(first, end, missing=in_words(complete[1:]) if complete[1:] else "")
+        messages = self._messages(done)
+        manifest = {
+            "format": FORMAT,
+            "network": self._reads.network,
+            "first": first,
+            "last": end,
+            "messages": messages,
+            "indexes": self._indexes(done, messages),
+            "tables": self._tables(done),
+        }
+        if manifest != self._before:
+            write_manifest(self._folder, manifest)
+        if prune:
+            done.deleted = delete_unnamed(self._folder, manifest)
+        return done
+
+    def _held(self, kind: str) -> dict[tuple[int, int], dict[str, Any]]:
+        """The files of the manifest by their milestones, if the archive begins with the same milestone."""
+        return {(each["first"], each["last"]): each for each in self._before.get(kind, ())}
+
+    def _messages(self, done: Published) -> list[dict[str, Any]]:
+        held, files, start, records = self._held("messages"), list[dict[str, Any]](), 0, 0
+        for first, last in ranges(done.first, done.last):
+            value = held.get((first, last))
+            if value is None:
+                found = existing(self._folder, MESSAGES, first, last)
+                if found is None:
+                    with new_file(self._folder, MESSAGES, first, last, "messages.zst") as file:
+                        self._write(file, _parts_of(held, first, last), first, last, done)
+                    found = file.stored
+                done.add(found)
+                with (self._folder / found.name).open("rb") as stream:
+                    counts = block_table(stream, found.size).counts
+                value = asdict(found) | {"records": int(counts.sum())}
+            files.append(value | {"start": start})
+            start, records = start + value["size"], records + value["records"]
+        return files
+
+    def _write(self, file: HashingFile, parts: list[dict[str, Any]], first: int, last: int, done: Published) -> None:
+        for each in parts:
+            file.copy(self._folder / each["name"])
+            first = each["last"] + 1
+        if first > last:
+            return
+        writer = BlockWriter()
+        for at, records in enumerate(self._lake.milestones(first, last)):
+            for block in writer.milestone(self._with_reasons(records)):
+                file.write(block)
+            if at % REPORTED_EVERY == 0:
+                self._notify(Progress("messages", first + at - done.first, done.last - done.first + 1, "milestones"))
+
+    def _with_reasons(self, records: list[Record]) -> list[Record]:
+        """The records with the reasons of conflicts that the ledger state gives."""
+        conflicting = [at for at, each in enumerate(records) if each.inclusion_state == CONFLICTING]
+        if self._ledger_index is None or not conflicting:
+            return records
+        keys = [(message_id(records[at].data).hex(),) for at in conflicting]
+        for at, row in zip(conflicting, self._reads.many(schema.messages, keys), strict=True):
+            if row is None:
+                raise ValueError(f"milestone {records[at].milestone_index}: its messages expected in the store")
+            records[at] = records[at]._replace(conflict_reason=row["conflict_reason"])
+        return records
+
+    def _indexes(self, done: Published, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        middle = boundary(done.first, done.last)
+        spans = [(done.first, middle - 1), (middle, done.last)]
+        held = self._held("indexes") if self._before.get("first") == done.first else {}
+        made = []
+        for span in spans:
+            if span[0] > span[1]:
+                continue
+            value = held.get(span)
+            if value is None:
+                value = self._index(done, span, messages)
+            done.keys += value["keys"]
+            made.append(value)
+        return made
+
+    def _index(self, done: Published, span: tuple[int, int], messages: list[dict[str, Any]]) -> dict[str, Any]:
+        own = [each for each in messages if span[0] <= each["first"] <= span[1]]
+        words = coefficients(self._reads.network, self._lake.milestone_id(span[1]))
+        with TemporaryDirectory(dir=self._folder, prefix=".keys-", suffix=PARTIAL) as scratch:
+            total, seen = sum(each["records"] for each in own), 0
+            builder = IndexBuilder(Path(scratch), words, KEYS_A_RECORD * total)
+            for each in own:
+                with (self._folder / each["name"]).open("rb") as stream:
+                    table = block_table(stream, each["size"])
+                for keys in KeyReader(self._lake, each["first"], each["last"], table, each["start"] // UNIT):
+                    builder.add(*keys)
+                seen += each["records"]
+                self._notify(Progress("index", seen, total, "messages"))
+            with new_file(self._folder, INDEX, *span, "index") as file:
+                built = builder.write(file)
+        done.add(file.stored)
+        return asdict(file.stored) | asdict(built) | {"coefficients": [f"{word:016x}" for word in words]}
+
+    def _tables(self, done: Published) -> dict[str, list[dict[str, Any]]]:
+        held: dict[str, dict[tuple[int, int], dict[str, Any]]] = {
+            table: {(each["first"], each["last"]): each for each in files}
+            for table, files in self._before.get("tables", {}).items()
+        }
+        made: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+        for span in ranges(done.first, done.last):
+            for table in TABLES:
+                if (value := held.get(table, {}).get(span)) is not None:
+                    made[table].append(value)
+            if all(files and files[-1]["last"] == span[1] for files in made.values()):
+                continue
+            for table, write in write_tables(self._lake, *span):
+                with new_file(self._folder, TABLE, *span, f"{table}.parquet") as file:
+                    rows = write(file)
+                done.add(file.stored)
+                made[table] = [each for each in made[table] if each["last"] < span[0]]
+                made[table].append(asdict(file.stored) | {"rows": rows})
+            self._notify(Progress("tables", span[1] - done.first + 1, done.last - done.first + 1, "milestones"))
+        return made
+
+
+def _parts_of(held: dict[tuple[int, int], dict[str, Any]], first: int, last: int) -> list[dict[str, Any]]:
+    """The files of an archive that begin a file of these milestones, in order."""
+    parts: list[dict[str, Any]] = []
+    by_first = {begin: each for (begin, end), each in held.items() if end <= last}
+    while first in by_first:
+        parts.append(by_first[first])
+        first = parts[-1]["last"] + 1
+    return parts
+
+
+def delete_unnamed(folder: Path, manifest: dict[str, Any]) -> int:
+    """Deletes the files of an archive that its manifest does not name, and those of killed runs. Returns their
+    number.
+    """
+    named = {name for name, _ in named_files(manifest)}
+    deleted = 0
+    for path in folder.glob("*/*"):
+        name = f"{path.parent.name}/{path.name}"
+        is_own = path.parent.name in (MESSAGES, INDEX, TABLE) and (span_of(name) or name.endswith(PARTIAL))
+        if is_own and name not in named:
+            path.unlink()
+            deleted += 1
+    return deleted
+
+
+def named_files(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yields name and bytes of each file that a manifest names."""
+    for files in (manifest["messages"], manifest["indexes"], *manifest["tables"].values()):
+        for each in files:
+            yield each["name"], each["size"]
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArchiveInUse(f"{folder}: another run writes this archive; wait until it ends") from None
+        for each in folder.glob(f".keys-*{PARTIAL}"):
+            shutil.rmtree(each)
+        yield
+    finally:
+        os.close(lock)
