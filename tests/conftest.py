@@ -3,6 +3,7 @@
 Import them with `from tests.conftest import SHARED, needs_shared`.
 """
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -58,6 +59,20 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("cassandra")
     with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
         yield server
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Keeps the garbage collector from what the session needs to its end: modules and tests, millions of objects.
+
+    Gain: collecting tests/api takes 9 s instead of 14 s, and later collections look at the objects of tests only.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
