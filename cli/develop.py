@@ -74,6 +74,10 @@ FAST = [
 ]
 
 
+PROCESSES = 3
+"""One more than the cores of a small machine: tests wait for servers, installations and timeouts."""
+
+
 def _lint(command: list[str]) -> int:
     """Runs a linter beside the others and pytest, and prints its output as one block."""
     done = subprocess.run([TOOLS / command[0], *command[1:]], cwd=HOME, capture_output=True, text=True, check=False)
@@ -89,6 +93,9 @@ def run_tests(
         typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients, the browser and thorough tests."),
     ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, help="Processes that share the suite; named tests run in one.")
+    ] = PROCESSES,
 ) -> None:
     """Runs the linters and the test suite; fails if any of them fails.
 
@@ -99,7 +106,8 @@ def run_tests(
     install_tools()
     chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
     # A debugger in a named test needs a single process.
-    suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadscope", "--no-loadscope-reorder"])]
+    shared = [f"--numprocesses={processes}", "--dist=loadscope", "--no-loadscope-reorder"]
+    suite = ["pytest", *chosen, *(arguments or shared)]
     with ThreadPoolExecutor(len(LINTERS)) as pool:
         linters = [pool.submit(_lint, command) for command in LINTERS]
         if arguments:
