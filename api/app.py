@@ -59,6 +59,7 @@ from api.poi_v1.routes import POI_V1
 from api.search import SEARCH, SEARCH_IN_NETWORK
 from api.settings import ApiSettings as ApiSettings
 from api.supply_v1 import SUPPLY_V1
+from api.transparency.routes import TRANSPARENCY_LOG
 from api.version import VERSION
 from api.web.explorer import Explorer
 from api.wormhole.events.routes import EVENTS
@@ -222,6 +223,7 @@ def routes(
         (CHRONICLE_SYNC, of_chrysalis),
         (CHRONICLE_SERVICE, replace(of_chrysalis, context=running)),
         (EVENTS_OF_LEDGER, below("", STARDUST_EXAMPLE)),
+        (TRANSPARENCY_LOG, below("", CHRYSALIS_EXAMPLE)),
     )
     of_wormhole = (
         (GUARDIAN_V1, Mount("/v1", signed)),

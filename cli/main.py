@@ -18,7 +18,20 @@ from typing import Annotated
 import typer
 
 from api.version import VERSION
-from cli import archive, dependencies, develop, fetch, fsck, lake, proof, publish, rejects, serve, statement
+from cli import (
+    archive,
+    dependencies,
+    develop,
+    fetch,
+    fsck,
+    lake,
+    proof,
+    publish,
+    rejects,
+    serve,
+    statement,
+    transparency_log,
+)
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
@@ -100,6 +113,7 @@ for name, group in {
     "archive": archive.archive,
     "rejects": rejects.rejects,
     "proof": proof.proof,
+    "log": transparency_log.log,
     "dependencies": dependencies.dependencies,
 }.items():
     app.add_typer(group, name=name)
@@ -114,6 +128,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "job": build.job,
     "verify": build.verify,
     "fsck": fsck.fsck,
+    "audit": transparency_log.audit,
     "compact": build.compact,
     "export": lake.export_rows,
     "publish": publish.publish,

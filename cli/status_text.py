@@ -9,6 +9,7 @@ from db.admin.status import Status
 from db.intervals import Intervals, add, in_width, intersect, size
 from db.queries.head import Lag, Newest
 from db.queries.loads import Loads
+from db.queries.log import LogSummary
 from db.queries.reconciliation import Reconciliation
 from db.queries.wormhole.holdings import Holdings
 
@@ -74,6 +75,7 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         line("ledger", ledger),
         *([] if status.reconciliation is None else [line("supply", supply_text(status.reconciliation))]),
         *(coverage_lines(status) if status.complete or status.incomplete else []),
+        line("log", log_text(status.log)),
         *(line(name, in_width(milestones, room)) for name, milestones in listed.items()),
         *([] if status.lag is None else lag_lines(status.lag)),
     ]
@@ -111,6 +113,18 @@ def supply_text(found: Reconciliation) -> str:
     holds = [(found.first, found.holds_to)] if found.holds_to >= found.first else []
     text = f"{found.supply:,} in balances and treasury after {in_width(holds, COLUMNS)}"
     return text if found.wrong_at is None else f"{text}; {found.wrong_sum:,} after {found.wrong_at}"
+
+
+def log_text(found: LogSummary | None) -> str:
+    """Formats how far the transparency log is, and what is signed of it."""
+    if found is None:
+        return "none; it begins with the ledger state"
+    records = f"{found.size:,} records"
+    if not found.signed_size:
+        return f"{records}, unsigned; `permanode log key`"
+    signed = "signed" if found.signed_size == found.size else f"{found.signed_size:,} signed"
+    witnesses = f"{len(found.witnesses)} witness{'' if len(found.witnesses) == 1 else 'es'}"
+    return f"{records}, {signed}" + (f"; {found.cosigned_size:,} by {witnesses}" if found.witnesses else "")
 
 
 def lag_lines(lag: Lag) -> list[str]:

@@ -70,6 +70,18 @@ class NetworkSettings:
         default=0, metadata={"help": "signatures that a milestone needs; 0: one per key that may sign it"}
     )
 
+    log_key: str = field(
+        default="",
+        metadata={
+            "help": "file of the private key that signs checkpoints of the transparency log; `permanode log key` "
+            "creates one; default: they stay unsigned"
+        },
+    )
+    log_witnesses: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": "keys of witnesses whose cosignatures are accepted, each NAME+ID+KEY as in signed-note"},
+    )
+
     wormhole: str = field(
         default="",
         metadata={

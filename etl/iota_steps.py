@@ -1,4 +1,4 @@
-"""The steps of the IOTA pipeline: files → lake → tables → ledger state → analytics.
+"""The steps of the IOTA pipeline: files → lake → tables → ledger state → log → analytics.
 
 Each function takes an IotaRun and returns the IotaRun for the next step. A step without work returns its argument.
 """
@@ -25,6 +25,7 @@ from etl.ledger_state.advance import Ledger
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
 from etl.store_reads import StoreReads
+from etl.transparency.steps import append_log, check_log, fork_check
 from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
 from etl.verification.expect import expect, expect_lake, expect_ledger
@@ -89,6 +90,7 @@ def check_store(run: IotaRun) -> IotaRun:
         # What this run replaces may be damaged. `decode` compares it with the milestones that the files have.
         run.publication.lake.set_aside([(run.first or 0, (run.last or MAX_MILESTONE_INDEX + 1) - 1)], ("milestones",))
     reject_older_lake(run.publication.lake, reads)
+    check_log(run.publication)
     reopen(store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
     return run
 
@@ -123,6 +125,7 @@ def decode(run: IotaRun) -> IotaRun:
             incomplete=held.incomplete,
             force=run.force,
             limits=Limits.of(publication.settings),
+            check=fork_check(publication),
         )
     return replace(run, found=found)
 
@@ -155,6 +158,12 @@ def fill_tables(run: IotaRun) -> IotaRun:
     with publication.report.timed("tables"):
         expectation = _fill(run.ingest, found, publication, bulk=run.bulk)
     return replace(run, milestones=found.run, expectation=expectation)
+
+
+def reject_fork(run: IotaRun) -> IotaRun:
+    """Rejects a lake whose milestones differ from the transparency log."""
+    check_log(run.publication, whole=True)
+    return run
 
 
 def refill_tables(run: IotaRun) -> IotaRun:
@@ -206,6 +215,13 @@ def prove_listings(run: IotaRun) -> IotaRun:
     """Hashes the milestones of the ledger state, and the listings of the intervals that they complete."""
     with run.publication.report.timed("listings"):
         ListingTrees(run.publication).advance(days=run.days)
+    return run
+
+
+def append_to_log(run: IotaRun) -> IotaRun:
+    """Appends complete milestones to the transparency log and signs its checkpoint."""
+    with run.publication.report.timed("log"):
+        append_log(run.publication, again=not run.files and run.genesis is None)
     return run
 
 

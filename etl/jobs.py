@@ -25,19 +25,21 @@ IOTA: tuple[Step[IotaRun], ...] = (
     Step("listings", "hashes listings, so that they can be proved complete", iota.prove_listings),
     Step("analytics", "computes the analytics of milestones and days that have none", iota.catch_up_analytics),
     Step("full", "with `level = full`: verifies milestones against the ledger state", iota.verify_fully),
+    Step("log", "appends complete milestones to the transparency log and signs its checkpoint", iota.append_to_log),
 )
 """Files → a store of an IOTA network."""
 
 IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
+    Step("fork", "rejects a lake whose milestones differ from the transparency log", iota.reject_fork),
     Step("tables", "replaces all rows of the store by those of the lake", iota.refill_tables),
-    *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full")),
+    *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full", "log")),
     Step("rejects", "counts the rejects of the lake", iota.report_rejects),
 )
 """Lake → a store of an IOTA network."""
 
 IOTA_REPAIR: tuple[Step[IotaRun], ...] = (
     Step("tables", "writes the rows of some milestones and all damaged rows again", iota.rewrite_tables),
-    *IOTA_REBUILD[1:],
+    *IOTA_REBUILD[2:],
     Step("check", "fails if rows are still missing", iota.check_tables),
 )
 """Lake → some milestones of a store of an IOTA network."""

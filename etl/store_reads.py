@@ -12,7 +12,7 @@ from db import schema, sync
 from db.admin.wormhole_status import get_holdings
 from db.intervals import Intervals
 from db.model import Lookup, Order, Table
-from db.queries import calendar, ledger
+from db.queries import calendar, ledger, log, log_records
 from db.queries.wormhole.holdings import Holdings
 from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
@@ -68,8 +68,7 @@ class StoreReads:
 
     def missing(self) -> Intervals:
         """The missing milestones, as `permanode status` defines them."""
-        genesis = self._answer(ledger.find_genesis(self._store, self.network))
-        return sync.missing(self.held(), genesis)
+        return sync.missing(self.held(), self.genesis())
 
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
@@ -78,6 +77,28 @@ class StoreReads:
     def ledger_index(self) -> int | None:
         """The milestone whose ledger state the store has; None if genesis was never applied."""
         return self._answer(ledger.find_ledger_index(self._store, self.network))
+
+    def genesis(self) -> int | None:
+        """The milestone of the genesis; None if it was never applied."""
+        return self._answer(ledger.find_genesis(self._store, self.network))
+
+    def log_head(self) -> log.LogHead | None:
+        """The head of the transparency log; None without a log."""
+        return self._answer(log.find_head(self._store, self.network))
+
+    def proved(self) -> range:
+        """The milestones that have records for the transparency log; empty without any."""
+        return self._answer(log_records.find_proved(self._store)) or range(0)
+
+    def closed_records(self, first: int, after: int, to: int) -> Iterator[bytes]:
+        """Runs db.queries.log_records.closed_records, for PAGE milestones at a time."""
+
+        async def read(some: range) -> list[bytes]:
+            found = log_records.closed_records(self._store, first, some.start, some.stop)
+            return [bytes(each) async for each in found]
+
+        for start in range(after, to, PAGE):
+            yield from self._answer(read(range(start, min(start + PAGE, to))))
 
     def holdings(self) -> Holdings:
         """The holdings of a Wormhole network, as in `permanode status`."""

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
-from api.http.operations import OCTETS, SERIALIZED, Handler, Operation, OperationRoute, body_of, params_of
+from api.http.operations import SERIALIZED, Handler, Operation, OperationRoute, body_of, params_of
 from api.http.params import Param
 from api.http.responses import example_of
 
@@ -141,7 +141,7 @@ def responses(
     """The responses beside the JSON body: bytes, exports, 304, and errors in the order of their statuses."""
     own: dict[str, Any] = {}
     if operation.answer is None or operation.raw is not None:
-        own = {"content": {OCTETS if operation.answer is None else SERIALIZED: BINARY}}
+        own = {"content": {operation.media_type if operation.answer is None else SERIALIZED: BINARY}}
     elif operation.exports:
         answer = example_of(operation.answer)
         own = {
@@ -152,7 +152,11 @@ def responses(
         }
     return {
         **({200: own} if own else {}),
-        **({304: {"description": "The ETag in If-None-Match is current"}} if operation.immutable else {}),
+        **(
+            {304: {"description": "The ETag in If-None-Match is current"}}
+            if operation.immutable or operation.is_cached
+            else {}
+        ),
         **{status: errors[status] for status in sorted({*operation.errors, *shared})},
     }
 

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.http.body import Body
 from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
+from api.http.etags import IMMUTABLE, Cached, known_etag
 from api.http.params import Param, Params
 from api.http.rendered import PartlyRendered
 from api.http.responses import ERRORS
@@ -45,6 +46,8 @@ class Operation:
         path: path below the mount.
         handler: the function that answers.
         answer: model of the whole JSON body. None: the body is bytes.
+        media_type: of bytes.
+        is_cached: the handler returns Cached.
         errors: statuses in addition to those that all operations share.
         immutable: the parameter with the id of an object that never changes. The id is the ETag.
         method: the HTTP method.
@@ -63,6 +66,8 @@ class Operation:
     immutable: Param | None = None
     method: str = "GET"
     status: int = 200
+    media_type: str = OCTETS
+    is_cached: bool = False
     exports: Mapping[str, Export] = field(default_factory=dict)
     raw: Handler | None = None
     is_extension: bool = False
@@ -207,23 +212,10 @@ def query(
     return values
 
 
-def known_etag(scope: Scope, etag: bytes) -> bytes | None:
-    """Returns the ETag as If-None-Match contains it (RFC 9110 13.1.2), weak if the response was compressed, or None."""
-    for name, value in scope["headers"]:
-        if name == b"if-none-match":
-            for each in value.split(b","):
-                validator: bytes = each.strip()
-                if validator.removeprefix(b"W/") == etag:
-                    return validator
-                if validator == b"*":
-                    return etag
-    return None
-
-
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
     """Returns the forms of an operation's responses by media type. The first one is the default."""
     if operation.answer is None:
-        return {OCTETS: Form(operation.handler, bytes, OCTETS)}
+        return {operation.media_type: Form(operation.handler, bytes, operation.media_type)}
     wrap = family.wrap
     found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), JSON)}
     if operation.raw is not None:
@@ -297,15 +289,19 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         value = await form.handler(context(scope["path_params"]), **values)
         if must_give_way():
             await give_way()
+        cached = None
+        if identity is not None:
+            cached = Cached(value, b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix), IMMUTABLE)
+        elif type(value) is Cached:
+            cached, value = value, value.value
         body = await value.body(form.render) if type(value) is PartlyRendered else form.render(value)
         status = 200
         headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
-        if identity is not None:
-            etag = b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix)
-            named = known_etag(scope, etag)
+        if cached is not None:
+            named = known_etag(scope, cached.etag)
             if named is not None:
                 status, body, headers = 304, b"", [*varying]
-            headers += [(b"etag", named or etag), (b"cache-control", b"public, max-age=31536000, immutable")]
+            headers += [(b"etag", named or cached.etag), (b"cache-control", cached.cache_control)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

@@ -12,6 +12,7 @@ from db.intervals import Intervals
 from db.queries.head import Lag, Newest, find_lag, find_newest
 from db.queries.ledger import find_genesis, find_ledger_index
 from db.queries.loads import Loads, find_loads
+from db.queries.log import LogSummary, find_log_summary
 from db.queries.reconciliation import Reconciliation, find_reconciliation
 from db.queries.wormhole.holdings import Holdings
 from db.schema.protocols import IOTA
@@ -40,7 +41,7 @@ class Status:
     `reject_count` (a cluster whose loads did not note it: at least that many). `space` is that of the store's files.
     `engine` is that of the newest run, `loads` what loads noted. `lag` is set if a follower loads. `reconciliation` is
     set if the ledger state is known. `vaas` is set only for a Wormhole network, which has no milestones. `damage` is
-    what a read found damaged first.
+    what a read found damaged first. `log` is how far the transparency log is.
     """
 
     network: str
@@ -66,6 +67,7 @@ class Status:
     reconciliation: Reconciliation | None = None
     vaas: Holdings | None = None
     damage: str | None = None
+    log: LogSummary | None = None
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
@@ -104,6 +106,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         reconciliation=None if genesis is None else await find_reconciliation(store),
         vaas=None if by_milestone else await get_holdings(store),
         damage=store.damage(),
+        log=await find_log_summary(store, network) if by_milestone else None,
     )
 
 

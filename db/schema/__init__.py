@@ -41,6 +41,7 @@ from db.schema.listing_tables import (
     listing_tiles,
     milestone_roots,
 )
+from db.schema.log_tables import log_heads, log_tiles
 from db.schema.lookups import ALL_LOOKUPS, LEDGER_LOOKUPS, LOOKUPS, MOVEMENTS, STARDUST_LOOKUPS
 from db.schema.message_tables import (
     PENDING_BUCKET,
@@ -139,6 +140,8 @@ TABLES: tuple[Table, ...] = (
     splits,
     tails,
     rejects,
+    log_tiles,
+    log_heads,
     keyspace_info,
     migrations,
     lease,
@@ -196,6 +199,8 @@ __all__ = [
     "ledger_updates_by_milestone",
     "listing_parts",
     "listing_tiles",
+    "log_heads",
+    "log_tiles",
     "messages",
     "messages_by_milestone",
     "metrics_cache",

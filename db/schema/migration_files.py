@@ -44,6 +44,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 13: "movements",
                 14: "search",
                 15: "listing_trees",
+                16: "log",
             }.items()
         )
     ),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,6 +64,10 @@ Stardust milestone, in a row without message_id.
 """
 
 
+WholeCheck: TypeAlias = Callable[[Callable[[], DataFrame], Intervals], None]
+"""Checks all decoded messages (MESSAGE_DDL, on request) of milestones. It raises if the lake must not get them."""
+
+
 class Decoding(Protocol):
     """Decodes the lines of one run."""
 
@@ -71,9 +75,9 @@ class Decoding(Protocol):
     def results(self) -> TaskResults:
         """What tasks have found. Final after the milestones and the frame of `pending` have been written."""
 
-    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+    def write_milestones(self, todo: Intervals, in_lake: Intervals, check: WholeCheck) -> None:
         """Replaces the lake's messages of these milestones. `in_lake`: milestones of which the lake has messages, one
-        more copy.
+        more copy. `check` runs before the lake changes.
         """
 
     @property
@@ -145,7 +149,7 @@ class ProcessDecoding:
     parts: Sequence[LakePart] = ()
     _rejects: list[Path] = field(default_factory=list)
 
-    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+    def write_milestones(self, todo: Intervals, in_lake: Intervals, check: WholeCheck) -> None:
         """See Decoding."""
         size = self.plan.size(todo)
         least = TASKS_PER_PROCESS * parallelism(self.lake.spark) if uses_workers(size) else 1
@@ -158,6 +162,7 @@ class ProcessDecoding:
 
         tasks = decode_tasks(self.plan, todo, least, folder, known)
         self.parts = self._parts(tasks, self.decoder.milestone, size, folder)
+        check(lambda: part_frame(self.lake.spark, self.parts), todo)
         replace_messages(self.lake, self.parts, todo)
 
     def pending(self) -> DataFrame:
@@ -201,10 +206,11 @@ class TaskDecoding:
         self._in_lake: Intervals = []
         self.results = TaskResults(*(task_set(self.lake.spark) for _ in range(4)))
 
-    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+    def write_milestones(self, todo: Intervals, in_lake: Intervals, check: WholeCheck) -> None:
         """See Decoding."""
         self._in_lake = in_lake
         rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone, self.results))
+        check(lambda: _messages(self._decoded(self._planned(todo), self.decoder.milestone, None)), todo)
         with watched(self.lake.spark, STAGE, self.notify):
             self.lake.replace("messages", rows, todo)
 

@@ -33,7 +33,7 @@ from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
-from etl.verification.decode import Decoder, decoding_of
+from etl.verification.decode import Decoder, WholeCheck, decoding_of
 from etl.verification.decode_worker import Link
 from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
@@ -110,11 +110,12 @@ class Ingest:
         incomplete: Intervals,
         force: bool,
         limits: Limits,
+        check: WholeCheck,
     ) -> Ingested:
         """Writes the messages of the milestones [first, last) into the lake.
 
         `complete`: milestones to skip. `incomplete`: milestones that become part of the run if the lake has them as a
-        whole.
+        whole. `check` runs before the lake changes.
         """
         plan = scan(files, first=first, last=last, limits=limits)
         held = plan.milestones()
@@ -129,7 +130,7 @@ class Ingest:
         decoding = decoding_of(self.lake, plan, decoder, self.folder, self.notify)
         results = decoding.results
         if todo:
-            decoding.write_milestones(todo, in_lake)
+            decoding.write_milestones(todo, in_lake, check)
         if plan.pending.num_rows:
             received_at = now_s()
             received = decoding.pending().withColumn("timestamp", F.timestamp_seconds(F.lit(received_at)))

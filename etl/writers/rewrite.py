@@ -51,6 +51,9 @@ OF_LEDGER = (
 OF_LISTINGS = (schema.milestone_roots, schema.interval_roots, schema.listing_tiles, schema.listing_parts)
 """Tables of roots and trees, which are then computed again as a whole."""
 
+OF_LOG = (schema.log_tiles, schema.log_heads)
+"""Tables that are written again from the files of the transparency log."""
+
 PENDING = (schema.pending_messages, schema.pending, schema.pending_hints)
 
 
@@ -114,7 +117,7 @@ def emptied(lost: Collection[Unreadable]) -> list[Table]:
     if not damaged.isdisjoint((*OF_LEDGER, schema.addresses_hints)):
         # Partitions of the ledger state must not be without hints.
         return [*tables, *OF_LEDGER]
-    return [*tables, schema.ledger_frontier] if damaged - {*OF_ANALYTICS, *OF_LISTINGS, *PENDING} else tables
+    return [*tables, schema.ledger_frontier] if damaged - {*OF_ANALYTICS, *OF_LISTINGS, *OF_LOG, *PENDING} else tables
 
 
 def check_rewritten(publication: Publication, lost: Sequence[Unreadable]) -> None:

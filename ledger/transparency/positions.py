@@ -79,6 +79,28 @@ def index_of_cover(first: int, cover: Cover) -> int:
     return log_place_of_cover(first, cover.end)
 
 
+def milestone_at(first: int, index: int) -> int:
+    """The milestone whose record has this index in the log, or the last one of the interval or cover that has it.
+
+    Raises:
+        ValueError: no log has that many records.
+    """
+    found = position_at(first, index)
+    return found if isinstance(found, int) else found.end
+
+
+def last_milestone(first: int, size: int) -> int:
+    """The last milestone in a log of `size` records; the one before `first` in an empty log.
+
+    Raises:
+        ValueError: no log from `first` has that many records, or it ends before the last record of a milestone.
+    """
+    found = milestone_at(first, size - 1) if size else first - 1
+    if size_after(first, found) != size:
+        raise ValueError(f"expected a log that ends with all records of a milestone, found {size} records")
+    return found
+
+
 def position_at(first: int, index: int) -> int | Interval | Cover:
     """The milestone, the interval or the cover whose record has this index in the log.
 

@@ -5,9 +5,11 @@ at most 4 more of the right edge, which are the same for all proofs of one check
 receives a proof verifies it against a checkpoint.
 """
 
-from ledger.crypto.log_tree import EMPTY, beside_leaf, beside_older, node_hash, split, tree_root
+from collections.abc import Callable
+
+from ledger.crypto.log_tree import EMPTY, HASH_BYTES, beside_leaf, beside_older, node_hash, split, tree_root
 from ledger.transparency.errors import LogError
-from ledger.transparency.tiles import TILE_WIDTH, TileReader, count_at, split_tile, width_at
+from ledger.transparency.tiles import TILE_WIDTH, Place, TileReader, count_at, split_tile, width_at
 
 
 class TiledTree:
@@ -70,6 +72,35 @@ class TiledTree:
             width = width_at(self._size, level, number)
             self._read[level, number] = split_tile(self._tile(level, number, width), width)
         return self._read[level, number]
+
+
+def tiles_beside_leaf(size: int, index: int) -> list[Place]:
+    """The tiles that the audit path of a record is read from, and its own.
+
+    Raises:
+        ValueError: there is no such record.
+    """
+    return _tiles_of(lambda tree: [tree.leaf_hash(index), *tree.audit_path(index)], size)
+
+
+def tiles_beside_older(size: int, older: int) -> list[Place]:
+    """The tiles that a consistency proof is read from.
+
+    Raises:
+        ValueError: the log has fewer records, or `older` is 0.
+    """
+    return _tiles_of(lambda tree: tree.consistency(older), size)
+
+
+def _tiles_of(read: Callable[[TiledTree], object], size: int) -> list[Place]:
+    found: list[Place] = []
+
+    def note(level: int, number: int, width: int) -> bytes:
+        found.append(Place(level, number, width))
+        return bytes(width * HASH_BYTES)
+
+    read(TiledTree(size, note))
+    return found
 
 
 def first_difference(size: int, one: TileReader, other: TileReader) -> int | None:

@@ -89,6 +89,34 @@ def right_edge(size: int) -> Iterator[Place]:
         level += 1
 
 
+def places_of(size: int, older: int = 0) -> Iterator[Place]:
+    """All bundles and tiles of a log of `size` records, level by level. `older`: only those that have changed since the
+    log had that many records.
+    """
+    for level in (None, *range(MAX_LEVEL + 1)):
+        count, before = count_at(size, level or 0), count_at(older, level or 0)
+        if not count:
+            return
+        for number in range(before // TILE_WIDTH, -(-count // TILE_WIDTH) if count > before else 0):
+            yield Place(level, number, width_at(size, level or 0, number))
+
+
+def narrow(data: bytes, place: Place) -> bytes:
+    """The content that a place had when it had `place.width` hashes or records: the beginning of what it has now.
+
+    Raises:
+        LogError: it has fewer.
+    """
+    length = place.width * HASH_BYTES
+    if place.level is None:
+        length = 0
+        for _ in range(place.width):
+            length += 2 + int.from_bytes(data[length : length + 2], "big")
+    if len(data) < length:
+        raise LogError(f"expected {place.width} hashes or records at {place.path}, found fewer")
+    return data[:length]
+
+
 def split_tile(data: bytes, width: int) -> list[bytes]:
     """The hashes of a tile.
 

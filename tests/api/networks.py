@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from db.connect import StoreSettings
@@ -14,6 +15,7 @@ from tests.api.wormhole_network import World
 from tests.etl.two_eras import FIRST, stardust_lines
 from tests.reference_analytics import analytics_rows
 from tests.reference_ledger import ledger_rows
+from tests.reference_log import reference_log
 from tests.reference_rows import Rows, table_rows
 
 CONFIG = """
@@ -66,7 +68,8 @@ def fill_networks(
     """
     place = url or (lambda name: f"sqlite:///{folder}/{name}")
     chrysalis, hrp = oracle.expected["network"], stardust.expected["bech32Hrp"]
-    fill(StoreSettings(place("chrysalis"), chrysalis), oracle).close()
+    with closing(fill(StoreSettings(place("chrysalis"), chrysalis), oracle)) as store:
+        reference_log(chrysalis, oracle.milestones).write(store)
     fill_stardust(StoreSettings(place("stardust"), stardust.network, bech32_hrp=hrp), stardust).close()
     world.fill(StoreSettings(place("wormhole"), WORMHOLE)).close()
     (folder / "info.json").write_text(json.dumps(stardust.expected["info"]), "utf-8")

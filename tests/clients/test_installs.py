@@ -114,7 +114,11 @@ def test_go_is_passed_by_only_where_it_is_missing_or_too_old(
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setattr(installs.shutil, "which", lambda name: str(tmp_path / "bin" / "go") if found else None)
     program(tmp_path / "bin" / "go", found)
+    monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match="NOTHING IS TESTED WITH GO"):
+        find_go(tmp_path)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match=r"go on PATH|expected Go 1.25"):
         find_go(tmp_path)
     monkeypatch.setattr(installs.shutil, "which", lambda name: str(tmp_path / "bin" / "go"))
     program(tmp_path / "bin" / "go", "go1.25.0")

@@ -5,19 +5,26 @@ What they sign, this project verifies.
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from db.connect import StoreSettings
 from ledger.transparency.checkpoint import Checkpoint, Cosignature, open_checkpoint, sign_checkpoint
 from ledger.transparency.keys import SigningKey
 from ledger.transparency.note import parse_note, verify_note
+from ledger.transparency.positions import size_after
 from ledger.transparency.proof_file import LogProof
 from ledger.transparency.tiled_tree import TiledTree
+from tests.api.conftest import fill
+from tests.api.oracle import Oracle
+from tests.api.processes import permanode
 from tests.clients.installs import go_program, run
+from tests.etl.transparency.logs import KEY, NETWORK, append
 from tests.ledger.transparency.logs import LOG_KEY, ORIGIN, WITNESS_KEYS, StoredLog, records_of, stored_log
+from tests.reference_log import reference_log
 
 pytestmark = pytest.mark.clients
 
@@ -74,6 +81,45 @@ def test_they_verify_tiles_bundles_checkpoints_and_proofs(program: Path, folder:
         "consistent": len(OLDER),
         "included": len(PROVED),
         "cosigned": COSIGNED,
+    }
+
+
+SERVED = 33_000
+"""Milestones of an invented ledger, 33,700 records; the oracle ledger has fewer than a tile."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[str]:
+    """The prefix of the log that `permanode serve` delivers."""
+    made = tmp_path_factory.mktemp("made")
+    # A server without milestones is not healthy.
+    settings = StoreSettings(f"sqlite:///{made}/store", NETWORK)
+    fill(settings, oracle).close()
+    append(settings, made / "lake", SERVED)
+    with permanode(made / "store", NETWORK, made / "stderr") as base:
+        yield f"{base}/api/{NETWORK}/log"
+
+
+def test_they_verify_the_served_log_of_the_oracle_ledger(program: Path, server: str, oracle: Oracle) -> None:
+    network = oracle.expected["network"]
+    log = reference_log(network, oracle.milestones)
+    arguments = [log.origin, log.key.verifier.text, "1,7,32,49,50", "1,2,33,50"]
+    assert json.loads(run([str(program), "audit", f"{server}/api/{network}/log", *arguments])) == {
+        "size": 50,
+        "records": 50,
+        "consistent": 5,
+        "included": 4,
+    }
+
+
+def test_they_verify_a_served_log_of_three_levels(program: Path, served: str) -> None:
+    arguments = [KEY.name, KEY.verifier.text, "1,255,256,257,30000", f"1,99,100,20000,{SERVED}"]
+    size = size_after(1, SERVED)
+    assert json.loads(run([str(program), "audit", served, *arguments])) == {
+        "size": size,
+        "records": size,
+        "consistent": 5,
+        "included": 5,
     }
 
 

@@ -17,6 +17,7 @@ from tests.clients.api_requests_analytics import of_analytics
 from tests.clients.api_requests_events import of_events
 from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
+from tests.clients.api_requests_log import of_log
 from tests.clients.api_requests_plugins import of_participation, of_supply
 from tests.clients.api_requests_poi import of_poi
 from tests.clients.api_requests_search import of_all_networks, of_one_network
@@ -102,6 +103,7 @@ def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiReque
         NETWORK_MOUNT: of_networks(oracle)
         | of_seeds(stardust)
         | of_events(oracle, stardust)
+        | of_log(oracle)
         | of_one_network(oracle, stardust),
         "/api/core/v2": core_v2,
         STARDUST_MOUNT: core_v2,

@@ -30,6 +30,7 @@ MIGRATIONS = [
     "0013_movements",
     "0014_search",
     "0015_listing_trees",
+    "0016_log",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

@@ -58,6 +58,9 @@ SPANS = list(
 
 OTHERWISE = {
     "permanode --store 'cassandra://": "test_commands_of_a_cluster_run_on_one",
+    "permanode log ": "tests/etl/transparency/test_log_commands.py",
+    "permanode audit": "tests/etl/transparency/test_audit.py",
+    "permanode --network NETWORK audit": "tests/etl/transparency/test_audit.py",
     "nodetool": "test_commands_of_a_cluster_run_on_one",
     "GRANT": "tests/api/http/test_secured_store.py",
     "ALTER": "test_commands_of_a_cluster_run_on_one",

@@ -148,7 +148,7 @@ def test_tasks_of_a_cluster_decode_as_processes_do(spark: SparkSession, tmp_path
             decoder = Decoder(eras_of(NETWORK), None)
             folder = tmp_path / f"{is_local}-{number}"
             decoding = decoding_of(lake, plan, decoder, folder.joinpath, quiet)
-            decoding.write_milestones(plan.milestones(), in_lake)
+            decoding.write_milestones(plan.milestones(), in_lake, lambda *_: None)
             pending_rows = rows_of(decoding.pending()) if plan.pending.num_rows else []
             results = [getattr(decoding.results, name).value for name in ("rejected", "believed", "links")]
             # Sums of pending messages are compared with nothing, and each task has its own.

@@ -1,18 +1,23 @@
 // Verifies a log that this project wrote, with Go's packages and those of transparency-dev, and signs notes for it.
 //
 //	transparency_log verify FOLDER ORIGIN LOGKEY WITNESSKEY OLDER
+//	transparency_log audit URL ORIGIN LOGKEY OLDER MILESTONES
 //	transparency_log sign PRIVATEKEY TEXT
 //	transparency_log cosign PRIVATEKEY NOTE
 //
 // FOLDER has `checkpoint`, the tiles and bundles at their paths, for each older size `checkpoint.SIZE` and
 // `consistency.SIZE` (hashes, 32 bytes each), and proofs `INDEX.tlog-proof`. The last argument of `verify` has the older
-// sizes, joined by commas. `verify` prints what it verified as one line of JSON.
+// sizes, joined by commas. URL is the prefix of a served log, for which `audit` verifies the same, with consistency
+// proofs from OLDER sizes and proofs of MILESTONES that the server makes. Both print what they verified as one line of
+// JSON.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -52,6 +57,8 @@ func main() {
 	switch os.Args[1] {
 	case "verify":
 		verify(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4])
+	case "audit":
+		audit(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4])
 	case "sign":
 		signer := must(note.NewSigner(arguments[0]))
 		os.Stdout.Write(must(note.Sign(&note.Note{Text: arguments[1]}, signer)))
@@ -72,7 +79,7 @@ func openUnverified(data []byte) (*note.Note, error) {
 }
 
 // storedTiles reads tiles of height 8 at the paths of tlog-tiles, which leave out the height.
-type storedTiles struct{ folder string }
+type storedTiles struct{ read func(string) []byte }
 
 func (s storedTiles) Height() int { return height }
 
@@ -81,11 +88,7 @@ func (s storedTiles) SaveTiles([]tlog.Tile, [][]byte) {}
 func (s storedTiles) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	var found [][]byte
 	for _, tile := range tiles {
-		data, err := os.ReadFile(filepath.Join(s.folder, pathOf(tile)))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, data)
+		found = append(found, s.read(pathOf(tile)))
 	}
 	return found, nil
 }
@@ -115,8 +118,8 @@ func verify(folder, origin, logKey, witnessKey, olderSizes string) {
 
 	// All hashes come from tiles that were verified against the checkpoint.
 	tree := tlog.Tree{N: int64(head.Size), Hash: tlog.Hash(head.Hash)}
-	hashes := tlog.TileHashReader(tree, storedTiles{folder})
-	records := checkBundles(folder, tree, hashes)
+	hashes := tlog.TileHashReader(tree, storedTiles{read})
+	records := checkBundles(read, tree, hashes)
 
 	consistent := 0
 	for _, text := range strings.Split(olderSizes, ",") {
@@ -136,23 +139,11 @@ func verify(folder, origin, logKey, witnessKey, olderSizes string) {
 
 	included := 0
 	for _, name := range must(filepath.Glob(filepath.Join(folder, "*.tlog-proof"))) {
-		var file tlogproof.TLogProof
 		data := must(os.ReadFile(name))
-		check(file.Unmarshal(data))
-		require(bytes.Equal(file.Marshal(), data), "%s has another form", name)
+		file := parseProof(data)
 		require(file.Index < head.Size, "%s has the index %d", name, file.Index)
 		signed, _ := open(file.Checkpoint)
-		record := records[file.Index]
-		var path [][]byte
-		var steps tlog.RecordProof
-		for _, hash := range file.Hashes {
-			path = append(path, hash[:])
-			steps = append(steps, tlog.Hash(hash))
-		}
-		leaf := rfc6962.DefaultHasher.HashLeaf(record)
-		check(proof.VerifyInclusion(rfc6962.DefaultHasher, file.Index, signed.Size, leaf, path, signed.Hash))
-		index := int64(file.Index)
-		check(tlog.CheckRecord(steps, int64(signed.Size), tlog.Hash(signed.Hash), index, tlog.RecordHash(record)))
+		checkProof(file, signed, records[file.Index])
 		included++
 	}
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
@@ -160,13 +151,71 @@ func verify(folder, origin, logKey, witnessKey, olderSizes string) {
 	}))
 }
 
+func parseProof(data []byte) tlogproof.TLogProof {
+	var file tlogproof.TLogProof
+	check(file.Unmarshal(data))
+	require(bytes.Equal(file.Marshal(), data), "a proof has another form")
+	return file
+}
+
+func checkProof(file tlogproof.TLogProof, signed *log.Checkpoint, record []byte) {
+	var path [][]byte
+	var steps tlog.RecordProof
+	for _, hash := range file.Hashes {
+		path = append(path, hash[:])
+		steps = append(steps, tlog.Hash(hash))
+	}
+	leaf := rfc6962.DefaultHasher.HashLeaf(record)
+	check(proof.VerifyInclusion(rfc6962.DefaultHasher, file.Index, signed.Size, leaf, path, signed.Hash))
+	index := int64(file.Index)
+	check(tlog.CheckRecord(steps, int64(signed.Size), tlog.Hash(signed.Hash), index, tlog.RecordHash(record)))
+}
+
+// audit verifies a log that a server delivers.
+func audit(url, origin, logKey, olderSizes, milestones string) {
+	read := func(name string) []byte {
+		response := must(http.Get(url + "/" + name))
+		defer response.Body.Close()
+		data := must(io.ReadAll(response.Body))
+		require(response.StatusCode == http.StatusOK, "%s: %s %s", name, response.Status, data)
+		return data
+	}
+	logVerifier := must(note.NewVerifier(logKey))
+	head, _, _, err := log.ParseCheckpoint(read("checkpoint"), origin, logVerifier)
+	check(err)
+	tree := tlog.Tree{N: int64(head.Size), Hash: tlog.Hash(head.Hash)}
+	hashes := tlog.TileHashReader(tree, storedTiles{read})
+	records := checkBundles(read, tree, hashes)
+	consistent := 0
+	for _, text := range strings.Split(olderSizes, ",") {
+		size := must(strconv.ParseInt(text, 10, 64))
+		var answer struct{ Hashes [][]byte }
+		check(json.Unmarshal(read("consistency?from="+text), &answer))
+		older := must(tlog.TreeHash(size, hashes))
+		check(proof.VerifyConsistency(rfc6962.DefaultHasher, uint64(size), head.Size, answer.Hashes, older[:], head.Hash))
+		consistent++
+	}
+	included := 0
+	for _, milestone := range strings.Split(milestones, ",") {
+		file := parseProof(read("proof/" + milestone))
+		signed, _, _, err := log.ParseCheckpoint(file.Checkpoint, origin, logVerifier)
+		check(err)
+		checkProof(file, signed, records[file.Index])
+		require(bytes.Equal(file.ExtraData, records[file.Index]), "the extra data of %s differ from the record", milestone)
+		included++
+	}
+	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"size": head.Size, "records": len(records), "consistent": consistent, "included": included,
+	}))
+}
+
 // checkBundles returns all records; their hashes are those of the verified tree.
-func checkBundles(folder string, tree tlog.Tree, hashes tlog.HashReader) [][]byte {
+func checkBundles(read func(string) []byte, tree tlog.Tree, hashes tlog.HashReader) [][]byte {
 	var records [][]byte
 	for start := int64(0); start < tree.N; start += 1 << height {
 		width := min(1<<height, tree.N-start)
 		place := tlog.Tile{H: height, L: -1, N: start >> height, W: int(width)}
-		data := must(os.ReadFile(filepath.Join(folder, pathOf(place))))
+		data := read(pathOf(place))
 		var indexes []int64
 		for index := start; index < start+width; index++ {
 			indexes = append(indexes, tlog.StoredHashIndex(0, index))
@@ -185,7 +234,7 @@ func checkBundles(folder string, tree tlog.Tree, hashes tlog.HashReader) [][]byt
 	}
 	// Every tile of this size is there and verified, at all levels.
 	for _, tile := range tlog.NewTiles(height, 0, tree.N) {
-		data := must(os.ReadFile(filepath.Join(folder, pathOf(tile))))
+		data := read(pathOf(tile))
 		require(bytes.Equal(data, must(tlog.ReadTileData(tile, hashes))), "%s has other hashes", pathOf(tile))
 	}
 	return records

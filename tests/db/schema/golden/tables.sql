@@ -680,6 +680,25 @@ CREATE TABLE rejects (
   PRIMARY KEY (milestone_index, file, line, item)
 ) WITHOUT ROWID;
 
+CREATE TABLE log_tiles (
+  level INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  width INTEGER,
+  data BLOB,
+  PRIMARY KEY (level, number)
+) WITHOUT ROWID;
+
+CREATE TABLE log_heads (
+  network TEXT NOT NULL,
+  origin TEXT,
+  size INTEGER,
+  root BLOB,
+  verifier TEXT,
+  checkpoint TEXT,
+  cosigned TEXT,
+  PRIMARY KEY (network)
+) WITHOUT ROWID;
+
 CREATE TABLE keyspace_info (
   name TEXT NOT NULL,
   value TEXT,

@@ -1,0 +1,136 @@
+"""Whether milestones and copies of a log agree with what was logged. What differs is a fork, which nothing may write.
+
+A milestone is compared by its id, timestamp and number of messages. The id commits to the parents and the Merkle root
+of the milestone, so a verified cone with the same id and number has the same messages in the same order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from pyspark.sql import DataFrame
+
+from db.intervals import Intervals, intersect
+from db.store import StoreMismatch
+from etl.engine.arrow_frames import collected
+from etl.lake.delta import either
+from etl.lake.milestone_rows import milestone_rows
+from ledger.transparency.checkpoint import Checkpoint, parse_origin
+from ledger.transparency.errors import LogError
+from ledger.transparency.positions import index_of_milestone, last_milestone, milestone_at
+from ledger.transparency.records import MilestoneRecord, parse_record
+from ledger.transparency.tiled_tree import TiledTree, first_difference
+from ledger.transparency.tiles import TILE_WIDTH, Place, TileReader, split_bundle, width_at
+
+AT_ONCE = 100_000
+"""Milestones that this process compares at once."""
+
+NAMES = ("milestone_index", "milestone_id", "message_id", "seconds", "message_count")
+
+
+class LogForked(StoreMismatch):
+    """What a run would write, or what is stored, contradicts the log. Nothing was changed."""
+
+
+class LoggedMilestones:
+    """The records of milestones in a log.
+
+    Args:
+        head: its size and origin.
+        read: returns a bundle of the log of this size.
+    """
+
+    def __init__(self, head: Checkpoint, read: Callable[[Place], bytes]) -> None:
+        self.network, self.first = parse_origin(head.origin)
+        self.last = last_milestone(self.first, head.size)
+        self._size = head.size
+        self._read = read
+        self._bundle: tuple[int, list[bytes]] = (-1, [])
+
+    def record(self, milestone: int) -> MilestoneRecord:
+        """The record of a milestone. Raises LogError if another record is at its place."""
+        number, within = divmod(index_of_milestone(self.first, milestone), TILE_WIDTH)
+        if self._bundle[0] != number:
+            width = width_at(self._size, 0, number)
+            self._bundle = number, split_bundle(self._read(Place(None, number, width)), width)
+        found = parse_record(self._bundle[1][within])
+        if not isinstance(found, MilestoneRecord) or found.index != milestone:
+            raise LogError(f"expected the record of milestone {milestone} in the log")
+        return found
+
+    def inside(self, milestones: Intervals) -> Intervals:
+        """Those of the milestones that are in the log."""
+        return intersect(milestones, [(self.first, self.last)]) if self.last >= self.first else []
+
+    def check_messages(self, messages: DataFrame, milestones: Intervals) -> None:
+        """Compares milestones, given as all their messages (MESSAGE_DDL). Raises LogForked for the first that
+        differs.
+        """
+        self._check(milestones, lambda part: milestone_rows(messages.where(either(part)), None))
+
+    def check_milestones(self, read: Callable[[Intervals], DataFrame], milestones: Intervals) -> None:
+        """Compares milestones of a lake (MILESTONE_DDL). Raises LogForked for the first that differs."""
+        self._check(milestones, read)
+
+    def _check(self, milestones: Intervals, read: Callable[[Intervals], DataFrame]) -> None:
+        for part in _parts(self.inside(milestones)):
+            rows = {each["milestone_index"]: each for each in _rows(read([part]))}
+            for index in range(part[0], part[1] + 1):
+                logged, row = self.record(index), rows.get(index)
+                found = "no milestone" if row is None else _difference(logged, row)
+                if found:
+                    raise LogForked(
+                        f"fork of the log of {self.network} at milestone {index}: milestone "
+                        f"{logged.milestone_id.hex()} with {logged.message_count} messages is logged, found {found}. "
+                        "Nothing was changed"
+                    )
+
+
+def check_same(
+    head: Checkpoint, tiles: TileReader, other: Checkpoint, other_tiles: TileReader, names: tuple[str, str]
+) -> None:
+    """Compares two copies of a log up to the end of the shorter one. `names`: of the copies.
+
+    Raises:
+        LogForked: they differ. The message names the first milestone that does.
+        LogError: tiles of a copy do not lead to its root.
+    """
+    if head.origin != other.origin:
+        raise LogForked(
+            f"the log of {names[0]} is {head.origin}, that of {names[1]} {other.origin}. Nothing was changed"
+        )
+    size = min(head.size, other.size)
+    roots = [
+        each.root if each.size == size else TiledTree(size, read).root()
+        for each, read in ((head, tiles), (other, other_tiles))
+    ]
+    if roots[0] == roots[1]:
+        return
+    index = first_difference(size, tiles, other_tiles)
+    if index is None:
+        raise LogError(f"the tiles of the log of size {size} do not lead to its root")
+    milestone = milestone_at(parse_origin(head.origin)[1], index)
+    raise LogForked(
+        f"fork of the log {head.origin} at milestone {milestone}: {names[0]} and {names[1]} have different records "
+        f"with the index {index}. Nothing was changed"
+    )
+
+
+def _difference(logged: MilestoneRecord, row: dict[str, object]) -> str | None:
+    """What a row has in place of what is logged; None if it is the same."""
+    # In Chrysalis the record has the id of the milestone's message, in Stardust that of the milestone.
+    is_same = logged.milestone_id in (row["milestone_id"], row["message_id"])
+    if is_same and (logged.unix_time, logged.message_count) == (row["seconds"], row["message_count"]):
+        return None
+    found = row["milestone_id"]
+    named = f"milestone {found.hex()}" if isinstance(found, bytes) and not is_same else "it"
+    return f"{named} with {row['message_count']} messages"
+
+
+def _rows(frame: DataFrame) -> Iterable[dict[str, object]]:
+    rows: Iterable[dict[str, object]] = collected(frame.select(*NAMES)).to_pylist()
+    return rows
+
+
+def _parts(milestones: Intervals) -> Iterator[tuple[int, int]]:
+    for first, last in milestones:
+        for start in range(first, last + 1, AT_ONCE):
+            yield start, min(start + AT_ONCE - 1, last)

@@ -1,0 +1,84 @@
+"""What the steps of the IOTA pipeline do with the log: check it before anything is written, append to it at the end."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from db.connect import StoreSettings
+from db.intervals import Intervals
+from db.store import StoreDamaged
+from etl.transparency.append import LogAppender
+from etl.transparency.history import LoggedMilestones
+from etl.transparency.log_files import LogFiles
+from etl.transparency.signing_key import read_key
+from etl.transparency.stored_log import StoredLog
+from etl.verification.decode import WholeCheck
+from etl.writers.publish import Publication
+from ledger.transparency.keys import Kind, SigningKey
+
+log = logging.getLogger("permanode")
+
+
+def log_of(publication: Publication) -> StoredLog:
+    """Both copies of the log of a run's network."""
+    files = LogFiles(publication.lake.root, publication.store_settings.network)
+    return StoredLog(files, publication.store, publication.reads)
+
+
+def check_log(publication: Publication, *, whole: bool = False) -> None:
+    """Compares both copies of the log, and the milestones of a lake that has no log or a shorter one than the store.
+    Reads the key. Changes nothing.
+
+    Args:
+        publication: the run.
+        whole: compare all milestones of the lake.
+
+    Raises:
+        LogForked: they differ.
+        LogError: tiles are damaged, or the key is invalid.
+    """
+    key_of(publication.store_settings)
+    stored = log_of(publication)
+    try:
+        head = stored.find()
+    except StoreDamaged:
+        if not whole:
+            raise
+        log.warning("the store's copy of the log is damaged: only that of the lake is compared")
+        head = stored.files.head()
+    if head is not None and head.newest.size and (whole or not stored.is_in_lake(head)):
+        logged = LoggedMilestones(head.newest, stored.read_bundle)
+        logged.check_milestones(publication.lake.milestones, [(logged.first, logged.last)])
+
+
+def fork_check(publication: Publication) -> WholeCheck:
+    """Returns the check of decoded milestones. It raises LogForked for a milestone that is logged otherwise."""
+    stored = log_of(publication)
+
+    def check(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
+        head = stored.find()
+        if head is not None and head.newest.size:
+            logged = LoggedMilestones(head.newest, stored.read_bundle)
+            if logged.inside(milestones):
+                logged.check_messages(messages(), milestones)
+
+    return check
+
+
+def append_log(publication: Publication, *, again: bool = False) -> None:
+    """Appends the milestones that have records, and signs the checkpoint. `again`: writes all rows of the log to the
+    store.
+    """
+    stored, reads, settings = log_of(publication), publication.reads, publication.store_settings
+    stored.open(again=again)
+    proved = reads.proved()
+    if proved:
+        appender = LogAppender(stored, settings.network, reads.closed_records, key_of(settings), publication.notify)
+        appender.append(proved.start, proved.stop - 1)
+
+
+def key_of(settings: StoreSettings) -> SigningKey | None:
+    """The key of the setting `log_key`. Raises what `read_key` raises."""
+    return read_key(Path(settings.log_key).expanduser(), Kind.SIGNATURE) if settings.log_key else None
