@@ -82,7 +82,7 @@ def test_the_log_of_a_loaded_ledger(loading: Loading) -> None:
     assert files["tile/entries/000.p/50"] == reference.bundle(50)
 
 
-def test_loading_the_same_milestones_again_is_no_fork(loading: Loading, tmp_path: Path) -> None:
+def test_loading_the_same_milestones_again_changes_nothing(loading: Loading, tmp_path: Path) -> None:
     before = files_of(loading.folder / "lake")
     same = archives.write(tmp_path / "same.jsonl", archives.oracle())
     report = loading.load(same, force=True)
