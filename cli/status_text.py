@@ -72,10 +72,9 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         milestones_line(size(status.complete), size(status.incomplete), size(status.missing)),
         line("newest", _newest_text(status.newest)),
         line("dates", _dates_text(status)),
-        line("ledger", ledger),
+        line("ledger", ledger if status.log is None else f"{ledger}; {log_text(status.log)}"),
         *([] if status.reconciliation is None else [line("supply", supply_text(status.reconciliation))]),
         *(coverage_lines(status) if status.complete or status.incomplete else []),
-        line("log", log_text(status.log)),
         *(line(name, in_width(milestones, room)) for name, milestones in listed.items()),
         *([] if status.lag is None else lag_lines(status.lag)),
     ]
@@ -115,11 +114,9 @@ def supply_text(found: Reconciliation) -> str:
     return text if found.wrong_at is None else f"{text}; {found.wrong_sum:,} after {found.wrong_at}"
 
 
-def log_text(found: LogSummary | None) -> str:
+def log_text(found: LogSummary) -> str:
     """Formats how far the transparency log is, and what is signed of it."""
-    if found is None:
-        return "none; it begins with the ledger state"
-    records = f"{found.size:,} records"
+    records = f"log of {found.size:,} records"
     if not found.signed_size:
         return f"{records}, unsigned; `permanode log key`"
     signed = "signed" if found.signed_size == found.size else f"{found.signed_size:,} signed"
