@@ -6,7 +6,7 @@ LAYOUT = 16
 
 log_tiles = Table(
     "log_tiles",
-    "Tiles and bundles of the transparency log (decision 0041). Files in the lake are the original",
+    "Tiles and bundles of the transparency log (decision 0043). Files in the lake are the original",
     columns(
         ("level", Type.TINYINT, "level of the tile; -1 for a bundle of records"),
         ("number", Type.INT, "number of the tile within its level"),
