@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TypeAlias
 
 import pytest
 from typer.testing import CliRunner
@@ -34,9 +36,34 @@ def permanode(*arguments: str, cwd: Path, **environment: str) -> "subprocess.Com
     return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
 
 
+Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`permanode` in this process, for commands whose process adds nothing but its start."""
+    for name in [*os.environ]:
+        if name.startswith("PERMANODE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "argv", ["permanode", *arguments])
+            for name, value in environment.items():
+                patched.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return run
+
+
 def test_help_loads_no_heavy_part() -> None:
-    heavy = ("pyspark", "pyarrow", "fastapi", "uvicorn", "apsw", "demo", "serving")
-    code = f"import cli, sys; print([name for name in {heavy} if name in sys.modules])"
+    heavy = ("pyspark", "pyarrow", "fastapi", "uvicorn", "apsw", "cli.demo", "cli.serving")
+    code = f"import cli.main, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -97,26 +124,24 @@ def test_an_invalid_range_is_a_usage_error_that_names_the_flag(text: str) -> Non
     assert "--range" in result.output
 
 
-def test_config_prints_every_setting_with_its_origin(tmp_path: Path) -> None:
+def test_config_prints_every_setting_with_its_origin(tmp_path: Path, here: Run) -> None:
     (tmp_path / "permanode.toml").write_text("[api]\nport = 9000\n")
-    done = permanode(
-        "--store", "sqlite:///x", "--network", "n", "config", "--json", cwd=tmp_path, PERMANODE_ETL_MASTER="local[3]"
-    )
+    done = here("--store", "sqlite:///x", "--network", "n", "config", "--json", PERMANODE_ETL_MASTER="local[3]")
     rows = {row["key"]: (row["value"], row["origin"]) for row in json.loads(done.stdout)}
     assert rows["api.port"] == (9000, "permanode.toml")
     assert rows["etl.master"] == ("local[3]", "PERMANODE_ETL_MASTER")
     assert ("sqlite:///x", "--store") in rows.values()
-    table = permanode("config", cwd=tmp_path).stdout
+    table = here("config").stdout
     assert all(key in table for key in rows if key.startswith(("api.", "etl.")))
 
 
-def test_a_named_settings_file_is_read_and_a_missing_one_rejected(tmp_path: Path) -> None:
+def test_a_named_settings_file_is_read_and_a_missing_one_rejected(tmp_path: Path, here: Run) -> None:
     (tmp_path / "other.toml").write_text("[api]\nport = 9001\n")
-    by_flag = permanode("--config", "other.toml", "config", cwd=tmp_path)
-    by_variable = permanode("config", cwd=tmp_path, PERMANODE_CONFIG="other.toml")
+    by_flag = here("--config", "other.toml", "config")
+    by_variable = here("config", PERMANODE_CONFIG="other.toml")
     assert "9001" in by_flag.stdout
     assert "9001" in by_variable.stdout
-    missing = permanode("config", cwd=tmp_path, PERMANODE_CONFIG="nowhere.toml")
+    missing = here("config", PERMANODE_CONFIG="nowhere.toml")
     assert missing.returncode == 1
     assert "nowhere.toml" in missing.stderr
 
@@ -174,20 +199,20 @@ def test_a_reports_text_cannot_control_the_terminal() -> None:
     assert "  a\\x1b[2J.log:7: line: found \\x07" in report_lines(report)
 
 
-def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path) -> None:
-    listed = json.loads(permanode("job", "--json", cwd=tmp_path).stdout)
+def test_named_jobs_are_listed_and_another_is_answered_with_them(here: Run) -> None:
+    listed = json.loads(here("job", "--json").stdout)
     jobs = listed["jobs"]
     assert [(step["pipeline"], step["name"]) for step in listed["steps"]] == [
         (protocol, step.name) for protocol, steps in PIPELINES.items() for step in steps
     ]
     assert [job["name"] for job in jobs] == ["analytics", *(f"analytics-{step.name}" for step in STEPS)]
-    text = " ".join(permanode("job", cwd=tmp_path).stdout.split())
+    text = " ".join(here("job").stdout.split())
     assert all(part in text for job in jobs for part in (job["name"], job["meaning"], *job["tables"]))
     assert all(part in text for step in listed["steps"] for part in (step["name"], step["meaning"]))
-    wrong = permanode("job", "analytics-weeks", cwd=tmp_path)
+    wrong = here("job", "analytics-weeks")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert "analytics-weeks: no job; expected one of analytics, analytics-milestones" in wrong.stderr
-    step = permanode("job", "decode", cwd=tmp_path)
+    step = here("job", "decode")
     assert (step.returncode, step.stdout) == (1, "")
     assert "decode: a step of `permanode load`, not a job; expected one of analytics" in step.stderr
 
@@ -302,9 +327,9 @@ def test_stages_side_by_side_count_their_own_rows_and_one_time(monkeypatch: pyte
     assert (report.elapsed_s, report.messages_per_second, report.as_json()["elapsed_s"]) == (6.0, 10.0, 6.0)
 
 
-def test_config_prints_no_secret(tmp_path: Path) -> None:
+def test_config_prints_no_secret(here: Run) -> None:
     for arguments in (["config"], ["config", "--json"]):
-        done = permanode(*arguments, cwd=tmp_path, PERMANODE_API_KEYS="hunter2")
+        done = here(*arguments, PERMANODE_API_KEYS="hunter2")
         assert (done.returncode, "hunter2" in done.stdout, "(secret)" in done.stdout) == (0, False, True)
 
 
@@ -316,10 +341,10 @@ def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [[], ["load"], ["lake", "compact"]])
-def test_help_has_a_short_option(tmp_path: Path, command: list[str]) -> None:
-    done = permanode(*command, "-h", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, permanode(*command, "--help", cwd=tmp_path).stdout)
-    assert done.stdout.startswith(f"Usage: {' '.join(['-c', *command])} [OPTIONS]")
+def test_help_has_a_short_option(here: Run, command: list[str]) -> None:
+    done = here(*command, "-h")
+    assert (done.returncode, done.stdout) == (0, here(*command, "--help").stdout)
+    assert done.stdout.startswith(f"Usage: {' '.join(['permanode', *command])} [OPTIONS]")
 
 
 def test_serve_prints_its_url_and_networks(tmp_path: Path) -> None:
