@@ -220,6 +220,8 @@ class CassandraSession:
 
     def define(self, cql: str) -> None:
         """Changes the schema and returns when the nodes agree on it."""
+        # The driver has read the schema while connecting. It would read that of each new table too, which nothing uses.
+        self._cluster.schema_metadata_enabled = False
         try:
             self._session.execute(SimpleStatement(cql), timeout=SCHEMA_S)
         except Exception as error:
