@@ -7,11 +7,13 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+from cassandra.cluster import Cluster
 
 from tests import scheduling
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
@@ -57,8 +59,12 @@ def cassandra_runs() -> None:
 def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
     """A Cassandra server for the whole session, started when the first test requests it."""
     folder = tmp_path_factory.mktemp("cassandra")
-    with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
-        yield server
+    # Otherwise all stores that tests have open read the schema of each table that another test creates.
+    deaf = partial(Cluster, schema_event_refresh_window=-1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("db.cassandra.session.Cluster", deaf)
+        with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
+            yield server
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
