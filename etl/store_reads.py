@@ -210,8 +210,10 @@ class StoreReads:
         for milestone_index in range(first, last + 1):
             yield from self.partition(schema.ledger_updates_by_milestone, (milestone_index,))
 
-    def changes(self, first: int, last: int) -> list[Row]:
-        """Rows of ledger_updates_by_milestone of [first, last], without the amount, in one turn of the loop."""
+    def changes(self, first: int, last: int) -> list[tuple[int, int, int, bool, bytes, bytes]]:
+        """The changes of [first, last], ascending in the order in which they took effect: milestone, white-flag index,
+        index of the output or input, whether it was spent, output id, owner. One turn of the loop.
+        """
         table = schema.ledger_updates_by_milestone
         columns = tuple(name for name in table.names if name != "amount")
 
@@ -227,7 +229,17 @@ class StoreReads:
                     after = Bound((page[-1]["output_id"], page[-1]["is_spent"]), inclusive=False)
             return found
 
-        return self._answer(read())
+        return sorted(
+            (
+                row["milestone_index"],
+                row["white_flag_index"],
+                row["idx"],
+                row["is_spent"],
+                bytes.fromhex(row["output_id"]),
+                bytes.fromhex(row["address"]),
+            )
+            for row in self._answer(read())
+        )
 
     def tiles(self, level: int, number: int, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
         """Rows of listing_tiles of an interval, in order. `columns` as in `partition`."""

@@ -8,6 +8,8 @@ Invariants:
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +22,7 @@ from db.partitions import ms_range_id
 from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import Batch, Value
 from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
-from etl.completeness.milestones import Change, milestone_rows
+from etl.completeness.milestones import FLAGS, Change, milestone_rows
 from etl.completeness.rows import ORDER, listing_rows
 from etl.completeness.trees import WrittenTree, write_tree
 from etl.engine.ordering import ordered_batches
@@ -138,20 +140,8 @@ class ListingTrees:
 
     def _changes(self, start: int, to: int) -> dict[int, list[Change]]:
         """The changes of the milestones [start, to], each in the order in which they took effect."""
-        found: dict[int, list[Change]] = {}
-        for row in self.publication.reads.changes(start, to):
-            found.setdefault(row["milestone_index"], []).append(
-                Change(
-                    row["white_flag_index"],
-                    row["idx"],
-                    row["is_spent"],
-                    bytes.fromhex(row["output_id"]),
-                    bytes.fromhex(row["address"]),
-                )
-            )
-        for each in found.values():
-            each.sort()
-        return found
+        changes = self.publication.reads.changes(start, to)
+        return {index: [*each] for index, each in groupby(changes, key=itemgetter(0))}
 
     def _smallest(
         self, first: int, intervals: Sequence[Interval], changes: dict[int, list[Change]]
@@ -166,9 +156,9 @@ class ListingTrees:
         for number, table in _by_interval(batches, intervals):
             interval = Interval(0, number)
             updates = sorted(
-                (UPDATES + each.owner, index.to_bytes(4, "big") + each.output_id + bytes([each.is_spent]))
-                for index in range(interval.start, interval.end + 1)
-                for each in changes.get(index, ())
+                (UPDATES + owner, index.to_bytes(4, "big") + output_id + FLAGS[is_spent])
+                for milestone in range(interval.start, interval.end + 1)
+                for index, _, _, is_spent, output_id, owner in changes.get(milestone, ())
             )
             places, ids = ([row[at] for row in updates] for at in (0, 1))
             own = pa.table({"place": pa.array(places, pa.binary()), "row": pa.array(ids, pa.binary())})

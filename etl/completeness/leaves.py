@@ -20,6 +20,8 @@ LEAVES = pa.schema({"place": pa.binary(), "leaf": pa.binary(), "hash": pa.binary
 BATCH = 65_536
 """Leaves of each child that a merge holds at once."""
 
+_ONE = pa.scalar(1, pa.uint64())
+
 _ROOT = -HASH_BYTES
 _COUNT = _ROOT - 4
 
@@ -38,9 +40,10 @@ def leaves_of(rows: pa.Table) -> pa.Table:
     if not rows.num_rows:
         return LEAVES.empty_table()
     place, row = (_whole(rows[name]) for name in ("place", "row"))
-    starts = [0, *(index + 1 for index in pc.indices_nonzero(_changes(place)).to_pylist())]
+    starts = [0, *pc.add(pc.indices_nonzero(_changes(place)), _ONE).to_pylist()]
     places: list[bytes] = place.take(pa.array(starts)).to_pylist()
-    offsets, data = _buffers(row)
+    offsets, view = _buffers(row)
+    data = bytes(view)
     leaves, hashes = [], []
     for key, start, stop in zip(places, starts, [*starts[1:], len(place)], strict=True):
         if stop - start <= GROUP:
@@ -99,7 +102,7 @@ def _merge(level: int, parts: Sequence[tuple[int, pa.Table]], shared: list[Share
     place = _whole(table["place"])
     if len(place) < 2:
         return table
-    heads = [0, *(index + 1 for index in pc.indices_nonzero(_changes(place)).to_pylist())]
+    heads = [0, *pc.add(pc.indices_nonzero(_changes(place)), _ONE).to_pylist()]
     if len(heads) == len(place):
         return table
     numbers = [number for number, each in parts for _ in range(each.num_rows)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -14,15 +14,11 @@ from etl.engine.arrow_frames import collected
 from ledger.crypto.log_tree import packed_root
 from ledger.stardust.values import Milestone
 
+FLAGS = (b"\0", b"\1")
+"""The byte behind the id of an output that was created, and of one that was spent."""
 
-class Change(NamedTuple):
-    """An output that a milestone created or spent, in the order in which changes took effect."""
-
-    white_flag_index: int
-    idx: int
-    is_spent: bool
-    output_id: bytes
-    owner: bytes
+Change: TypeAlias = tuple[int, int, int, bool, bytes, bytes]
+"""An output that a milestone created or spent: a result of `StoreReads.changes`."""
 
 
 def milestone_rows(
@@ -59,7 +55,7 @@ def milestone_rows(
 
 def changes_root(changes: Sequence[Change]) -> bytes:
     """The root of the changes of a milestone: a leaf for each is the output id, and 1 if it was spent, else 0."""
-    return _root_of([each.output_id + bytes([each.is_spent]) for each in changes])
+    return _root_of([output_id + FLAGS[is_spent] for _, _, _, is_spent, output_id, _ in changes])
 
 
 def _root_of(leaves: Sequence[bytes]) -> bytes:

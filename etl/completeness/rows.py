@@ -24,14 +24,8 @@ def listing_rows(messages: DataFrame, fields: Collection[str]) -> DataFrame:
         messages: of complete milestones.
         fields: the output fields of the messages (etl.tables.frames.OUTPUT_FIELDS).
     """
-    referenced = messages.where("message_id IS NOT NULL")
-    tagged = tables.tagged(referenced)
-    children = referenced.select(
-        "milestone_index", "message_id", F.explode(F.array_distinct("parents")).alias("parent_id")
-    )
     parts = [
-        _rows(tagged, "messages_by_tag", F.col("tag"), F.col("message_id")),
-        _rows(children, "messages_by_parent", F.col("parent_id"), F.col("message_id")),
+        _message_rows(messages.where("message_id IS NOT NULL")),
         _output_rows(messages, fields),
         _rows(
             concerned(messages).where("included"),
@@ -42,6 +36,18 @@ def listing_rows(messages: DataFrame, fields: Collection[str]) -> DataFrame:
         ),
     ]
     return reduce(DataFrame.unionByName, parts)
+
+
+def _message_rows(messages: DataFrame) -> DataFrame:
+    """Messages under their tag and under each parent: one scan, because their row ids are the same."""
+    parents = F.transform(F.array_distinct("parents"), lambda parent: _place("messages_by_parent", parent))
+    tag = tables.tag_of_message()
+    own = F.when(tag.isNotNull(), F.array(_place("messages_by_tag", tag))).otherwise(
+        F.expr("CAST(array() AS ARRAY<BINARY>)")
+    )
+    return messages.select(
+        _interval(), F.explode(F.concat(parents, own)).alias("place"), _row_id(F.col("message_id")).alias("row")
+    )
 
 
 def _output_rows(messages: DataFrame, fields: Collection[str]) -> DataFrame:

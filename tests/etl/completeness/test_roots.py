@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from db import schema
 from db.connect import open_adapter, open_store
 from db.queries.listing_proofs import fetch_trees
-from db.queries.log_records import closed_records, find_proved
-from db.store import NotFound
+from db.queries.log_records import PROVED_FROM, PROVED_TO, closed_records, find_proved
+from db.store import NotFound, Unreadable
+from etl import runs
 from etl.completeness import advance
+from etl.report import quiet
+from etl.writers.rewrite import emptied
 from ledger.completeness import check, intervals, proof, trees
 from ledger.completeness.check import LogHead
 from ledger.completeness.document import render_document
@@ -31,6 +34,7 @@ from tests.etl.archives import oracle as chrysalis_oracle
 from tests.etl.conftest import SQLITE, Loading, Stores, on
 from tests.etl.stardust_archives import NETWORK as STARDUST_NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
+from tests.etl.store_rows import LISTINGS
 from tests.ledger.completeness.reference import Ledger, Listing
 from tests.reference_completeness import listings, milestone_record
 
@@ -90,9 +94,8 @@ def log_of(loading: Loading) -> list[bytes]:
 
 
 def tables_of(loading: Loading) -> dict[str, list[dict[str, Any]]]:
-    names = (schema.milestone_roots, schema.interval_roots, schema.listing_tiles, schema.listing_parts)
     with closing(open_adapter(loading.store, writable=False)) as store:
-        return {table.name: sorted(store.read_all(table), key=repr) for table in names}
+        return {table.name: sorted(store.read_all(table), key=repr) for table in LISTINGS}
 
 
 @pytest.mark.parametrize("name", LEDGERS)
@@ -209,3 +212,51 @@ def test_trees_of_old_covers_are_not_kept(everywhere: Stores) -> None:
 
     with pytest.raises(NotFound, match="no longer kept"):
         asyncio.run(fetch())
+
+
+def forget(loading: Loading) -> None:
+    """Makes a store one of an older version, after its migration."""
+    with closing(open_store(loading.store, writable=True)) as store, store.batch() as batch:
+        for table in LISTINGS:
+            batch.clear(table)
+        for name in (PROVED_FROM, PROVED_TO):
+            batch.delete(schema.keyspace_info, (name,))
+
+
+@on(SQLITE)
+def test_an_older_store_gets_its_roots_with_the_next_load(everywhere: Stores, tmp_path: Path) -> None:
+    loading, _ = everywhere.loaded("chrysalis from genesis")
+    forget(loading)
+    assert log_of(loading) == []
+    loading.load(*chrysalis_lines(tmp_path, [LAST]))
+    assert log_of(loading) == expected("chrysalis from genesis")
+
+
+@on(SQLITE)
+def test_a_follower_leaves_large_intervals_to_the_load_with_days(
+    everywhere: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, _ = everywhere.loaded("chrysalis from genesis")
+    forget(loading)
+    monkeypatch.setattr(advance, "HEAD_LEVEL", 0)
+    whole = expected("chrysalis from genesis")
+    for days, records in ((False, log_size(18)), (False, log_size(18)), (True, len(whole))):
+        with runs.open_run(loading.store, loading.settings, quiet, at_head=True) as publication:
+            advance.ListingTrees(publication).advance(days=days)
+        assert log_of(loading) == whole[:records]
+
+
+def log_size(milestone: int) -> int:
+    """The records of a log from milestone 1 to this one: its own, and for each interval of level 0 two."""
+    return milestone + 2 * ((milestone + 1) // SMALLEST)
+
+
+@on(SQLITE)
+def test_a_damaged_row_is_computed_again(everywhere: Stores) -> None:
+    loading, _ = everywhere.loaded("chrysalis from genesis")
+    found = tables_of(loading)
+    lost = Unreadable(schema.listing_tiles, [])
+    assert set(emptied([lost])) == set(LISTINGS)
+    forget(loading)
+    loading.rebuild()
+    assert tables_of(loading) == found
