@@ -60,6 +60,10 @@ class ArchiveError(ValueError):
     """A file of the archive has other bytes than the format allows, or the server has no range requests."""
 
 
+class MissingFile(OSError):
+    """The server does not have a file."""
+
+
 class Record(NamedTuple):
     """A message, or the payload of a Stardust milestone.
 
@@ -118,9 +122,8 @@ class Index(NamedTuple):
         words = tuple(int(each, 16) for each in value["coefficients"])
         if len(words) != 16:
             raise ArchiveError("16 coefficients of an index expected")
-        return cls(
-            value["name"], value["size"], value["slots"], value["reach"], value["offset_bits"], words[:8], words[8:]
-        )
+        size, slots, reach, offset_bits = (value[each] for each in ("size", "slots", "reach", "offset_bits"))
+        return cls(value["name"], size, slots, reach, offset_bits, words[:8], words[8:])
 
     def place(self, key: bytes) -> int:
         """The home slot of a key of 32 bytes."""
@@ -143,9 +146,7 @@ class Index(NamedTuple):
 
 
 def _product(words: tuple[int, ...], key: bytes) -> int:
-    pairs = zip(words, struct.unpack("<8I", key), strict=True)
-    total: int = sum(word * part for word, part in pairs)
-    return total & WORD
+    return int(sum(word * part for word, part in zip(words, struct.unpack("<8I", key), strict=True)) & WORD)
 
 
 class Reader(Protocol):
@@ -210,7 +211,8 @@ class HttpReader:
             return urllib.request.urlopen(request, timeout=self._timeout_s)  # noqa: S310 (open_archive checks schemes)
         except urllib.error.URLError as error:
             status = error.code if isinstance(error, urllib.error.HTTPError) else error.reason
-            raise OSError(f"{self.url}/{name}: {status}") from error
+            kind = MissingFile if status == 404 else OSError
+            raise kind(f"{self.url}/{name}: {status}") from error
 
 
 def reader_of(place: str, timeout_s: float = 20) -> Reader:

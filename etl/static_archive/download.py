@@ -14,7 +14,7 @@ from typing import Any
 from etl.report import Notify, Progress, quiet
 from etl.sources.static_blocks import NAME
 from etl.static_archive.names import PARTIAL, sha256_of
-from etl.static_client import HttpReader, open_archive
+from etl.static_client import HttpReader, MissingFile, open_archive
 
 CHUNK_BYTES = 1 << 20
 
@@ -89,7 +89,7 @@ def _copy(reader: HttpReader, file: dict[str, Any], path: Path) -> None:
         while (held := target.tell()) < file["size"]:
             try:
                 data = reader.part(file["name"], held, min(CHUNK_BYTES, file["size"] - held))
-            except FileNotFoundError:
+            except MissingFile:
                 growing.unlink()
                 return
             if not data:

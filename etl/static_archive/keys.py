@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from etl.static_archive.blocks import BlockTable
 from etl.static_archive.lake_rows import LakeReader
+from etl.static_archive.tables import CONFLICTING
 from ledger.eras import CHRYSALIS
-
-CONFLICTING = 2
 
 
 class Keys(NamedTuple):

@@ -8,7 +8,7 @@ takes or writes again, and readers see the archive before it or after it.
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from db.intervals import in_words
 from etl.report import Notify, Progress, quiet
 from etl.static_archive.blocks import BlockWriter, block_table
 from etl.static_archive.index import IndexBuilder, coefficients
-from etl.static_archive.keys import CONFLICTING, KeyReader
+from etl.static_archive.keys import KeyReader
 from etl.static_archive.lake_rows import LakeReader
 from etl.static_archive.names import (
     PARTIAL,
@@ -34,7 +34,7 @@ from etl.static_archive.names import (
     span_of,
     write_manifest,
 )
-from etl.static_archive.tables import TABLES, write_tables
+from etl.static_archive.tables import CONFLICTING, TABLES, write_tables
 from etl.static_client import FORMAT, UNIT, Record
 from etl.store_reads import StoreReads
 from ledger.ids import message_id
@@ -181,12 +181,20 @@ class _Run:
         conflicting = [at for at, each in enumerate(records) if each.inclusion_state == CONFLICTING]
         if self._ledger_index is None or not conflicting:
             return records
-        keys = [(message_id(records[at].data).hex(),) for at in conflicting]
-        for at, row in zip(conflicting, self._reads.many(schema.messages, keys), strict=True):
-            if row is None:
-                raise ValueError(f"milestone {records[at].milestone_index}: its messages expected in the store")
-            records[at] = records[at]._replace(conflict_reason=row["conflict_reason"])
+        reasons = self._reasons([message_id(records[at].data) for at in conflicting])
+        for at, reason in zip(conflicting, reasons, strict=True):
+            records[at] = records[at]._replace(conflict_reason=reason)
         return records
+
+    def _reasons(self, ids: Sequence[bytes]) -> list[int | None]:
+        """The reasons of conflicts in the store. Raises ValueError if it does not have a message."""
+        rows = self._reads.many(schema.messages, [(each.hex(),) for each in ids])
+        found = []
+        for each, row in zip(ids, rows, strict=True):
+            if row is None:
+                raise ValueError(f"message {each.hex()} of the lake expected in the store")
+            found.append(row["conflict_reason"])
+        return found
 
     def _indexes(self, done: Published, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         middle = boundary(done.first, done.last)
@@ -227,13 +235,14 @@ class _Run:
             for table, files in self._before.get("tables", {}).items()
         }
         made: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+        reasons = None if self._ledger_index is None else self._reasons
         for span in ranges(done.first, done.last):
             for table in TABLES:
                 if (value := held.get(table, {}).get(span)) is not None:
                     made[table].append(value)
             if all(files and files[-1]["last"] == span[1] for files in made.values()):
                 continue
-            for table, write in write_tables(self._lake, *span):
+            for table, write in write_tables(self._lake, *span, reasons):
                 with new_file(self._folder, TABLE, *span, f"{table}.parquet") as file:
                     rows = write(file)
                 done.add(file.stored)
