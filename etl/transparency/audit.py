@@ -150,12 +150,18 @@ def _compare(one: tuple[RemoteLog, Operator], other: tuple[RemoteLog, Operator],
         found = _first_by_tiles(*logs) if logs[0].first == logs[1].first else _first_by_records(*logs, result)
         if found is not None:
             milestone, what, indexes = found
-            records = [log.record(index) for log, index in zip(logs, indexes, strict=True)]
-            result.differences.append(
-                Difference((logs[0].url, logs[1].url), milestone, what, (records[0].hex(), records[1].hex()))
-            )
+            records = _different_records(logs, indexes)
+            result.differences.append(Difference((logs[0].url, logs[1].url), milestone, what, records))
     except (LogError, Fault) as error:
         _blame(one, other, error)
+
+
+def _different_records(logs: tuple[RemoteLog, RemoteLog], indexes: tuple[int, int]) -> tuple[str, str]:
+    """The proved records at these indexes, as hex. Raises LogError if they are equal, so that a tile is wrong."""
+    one, other = (log.record(index) for log, index in zip(logs, indexes, strict=True))
+    if one == other:
+        raise LogError(f"a tile has another hash of record {indexes[0]} than that of the record")
+    return one.hex(), other.hex()
 
 
 Found = tuple[int, str, tuple[int, int]]
