@@ -81,6 +81,11 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Lets the interpreter free them when it ends; extension modules report what is left."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Marks tests that need Cassandra or Spark, and sorts tests by group, the longest group first."""
