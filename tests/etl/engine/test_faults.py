@@ -129,7 +129,7 @@ def test_a_full_disk_is_named_by_the_error_else_it_is_the_fullest_one(tmp_path: 
     assert "the disk of the lake, of staging or of TMPDIR (" in str(fault_line(unnamed))
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_an_error_of_spark_names_cause_and_path() -> None:
     with pytest.raises(EngineError) as caught, engine_session(replace(ON_SAIL, engine="spark")) as session:
         session.range(3).write.parquet("/proc/nowhere")
