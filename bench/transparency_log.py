@@ -5,8 +5,9 @@
 It writes the records of that many milestones, their intervals and covers as bundles and tiles into a folder, in steps
 of 10,000 milestones that each read the right edge again, as loads do. Then it reads proofs of random records from the
 files, each with a reader of its own, and verifies audit paths. The peer of the append is SHA-256 alone: each record,
-and each node. Prints records per second of CPU and of wall time, the ratio to the peer, microseconds and bytes of a
-proof.
+and each node. A second append is that of loads: files of a lake, each made durable, and rows of a SQLite store, with a
+signed checkpoint after each step. Prints records per second of CPU and of wall time, the ratio to the peer, microseconds
+and bytes of a proof.
 """
 
 import argparse
@@ -14,18 +15,30 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
+from db.admin.migrate import migrate
+from db.connect import StoreSettings, open_store
+from etl.run_lease import held_lease
+from etl.store_reads import StoreReads
+from etl.transparency.append import LogAppender
+from etl.transparency.log_files import LogFiles
+from etl.transparency.stored_log import StoredLog
 from ledger.completeness.intervals import Interval
 from ledger.crypto.log_tree import root_of_audit_path
 from ledger.transparency.growth import LogBuilder
+from ledger.transparency.keys import SigningKey
 from ledger.transparency.positions import closed_by
 from ledger.transparency.records import CoverRecord, IntervalRecord, MilestoneRecord
 from ledger.transparency.tiled_tree import TiledTree
 from ledger.transparency.tiles import Place
 
 STEP = 10_000
+
+NETWORK = "bench"
+
 RATE = 5_000
 """The bar: records per second."""
 
@@ -52,6 +65,25 @@ def append(folder: Path, milestones: int) -> LogBuilder:
     return builder
 
 
+def append_as_loads(folder: Path, milestones: int) -> int:
+    """Writes the log to a lake and a store. Returns the number of records."""
+    settings = StoreSettings(f"sqlite:///{folder}/store", NETWORK)
+    migrate(settings)
+    key = SigningKey(f"permanode/{NETWORK}/1", bytes(32))
+    with (
+        closing(open_store(settings, writable=True)) as store,
+        held_lease(store, "bench"),
+        closing(StoreReads(store, NETWORK)) as reads,
+    ):
+        log = StoredLog(LogFiles(str(folder / "lake"), NETWORK), store, reads)
+        head = None
+        for last in range(STEP, milestones + STEP, STEP):
+            log.open()
+            appender = LogAppender(log, NETWORK, lambda _, after, to: records(after + 1, to), key)
+            head = appender.append(1, min(last, milestones))
+    return 0 if head is None else head.newest.size
+
+
 def hash_alone(milestones: int) -> None:
     """The hashes of the log without its tree: one for each record and one for each node."""
     node = bytes(65)
@@ -72,6 +104,9 @@ def main() -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         builder = append(folder, options.milestones)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        loads_wall, loads_cpu = time.perf_counter(), time.process_time()
+        size = append_as_loads(folder / "as loads", options.milestones)
+        loads_wall, loads_cpu = time.perf_counter() - loads_wall, time.process_time() - loads_cpu
         peer = time.process_time()
         hash_alone(options.milestones)
         peer = time.process_time() - peer
@@ -79,6 +114,7 @@ def main() -> None:
             f"{builder.size:,} records: {builder.size / cpu:,.0f}/s of CPU, {builder.size / wall:,.0f}/s; bar {RATE:,}"
         )
         print(f"ratio to SHA-256 alone: {peer / cpu:.2f}")
+        print(f"to a lake and a store: {size / loads_cpu:,.0f}/s of CPU, {size / loads_wall:,.0f}/s; bar {RATE:,}")
 
         sizes: list[int] = []
 
