@@ -6,8 +6,8 @@ It writes the records of that many milestones, their intervals and covers as bun
 of 10,000 milestones that each read the right edge again, as loads do. Then it reads proofs of random records from the
 files, each with a reader of its own, and verifies audit paths. The peer of the append is SHA-256 alone: each record,
 and each node. A second append is that of loads: files of a lake, each made durable, and rows of a SQLite store, with a
-signed checkpoint after each step. Prints records per second of CPU and of wall time, the ratio to the peer, microseconds
-and bytes of a proof.
+signed checkpoint after each step. Prints records per second of CPU and of wall time, the ratio to the peer,
+microseconds and bytes of a proof.
 """
 
 import argparse

@@ -23,12 +23,13 @@ LISTINGS: tuple[Table, ...] = (
     schema.listing_tiles,
     schema.listing_parts,
 )
+LOG: tuple[Table, ...] = (schema.log_tiles, schema.log_heads)
 """Tables that have tests of their own."""
 
 
 def compared(protocol: str) -> tuple[Table, ...]:
     """The tables of a store that depend only on its data."""
-    apart = (schema.lease, schema.keyspace_info, schema.migrations, *ANALYTICS, *LISTINGS)
+    apart = (schema.lease, schema.keyspace_info, schema.migrations, *ANALYTICS, *LISTINGS, *LOG)
     return tuple(table for table in TABLES_OF[protocol] if table not in apart)
 
 

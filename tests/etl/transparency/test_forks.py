@@ -21,6 +21,7 @@ from etl.transparency.history import LogForked
 from etl.transparency.stored_log import StoredLog
 from tests.etl import archives
 from tests.etl.conftest import Loading, Stores
+from tests.etl.store_rows import LOG, stored_rows
 from tests.etl.transparency.logs import KEY, files_of, opened
 from tests.reference_log import milestone_record, reference_log
 
@@ -63,7 +64,11 @@ def everything(loading: Loading) -> tuple[Any, ...]:
         name: sorted(str(each.relative_to(lake)) for each in (lake / name / "_delta_log").glob("*"))
         for name in ("messages", "milestones", "rejects")
     }
-    return loading.rows(), tables, files_of(lake)
+    return loading.rows(), log_rows(loading), tables, files_of(lake)
+
+
+def log_rows(loading: Loading) -> dict[str, Any]:
+    return stored_rows(loading.folder, LOG)
 
 
 @pytest.fixture
@@ -118,11 +123,9 @@ def test_a_forged_lake_without_a_log_is_a_fork(loading: Loading, stores: Stores,
 
 
 def test_a_rebuild_restores_the_rows_of_the_log(loading: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, files = loading.rows(), files_of(loading.folder / "lake")
+    rows, files = log_rows(loading), files_of(loading.folder / "lake")
     monkeypatch.setattr(StoredLog, "_row", lambda *_: pytest.fail("rows come from the files"))
     loading.rebuild()
-    assert {name: loading.rows()[name] for name in ("log_tiles", "log_heads")} == {
-        name: rows[name] for name in ("log_tiles", "log_heads")
-    }
+    assert log_rows(loading) == rows
     assert head_in(loading.store) is not None
     assert files_of(loading.folder / "lake") == files
