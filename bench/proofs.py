@@ -64,7 +64,7 @@ def tiles(rng: Random, interval: Interval, keys: int, own: Sequence[Leaf]) -> It
     places = sorted(place_of(FAMILY, rng.randbytes(FAMILY.key_most)) for _ in range(WIDTH * len(number_of)))
     leaves = [Leaf(place, 1, rng.randbytes(32)) for place in places]
     for leaf in own:
-        # In place of the next one, so that every tile has 64.
+        # In place of the next one, so that every tile is full.
         at = min(sum(each.place < leaf.place for each in leaves), len(leaves) - 1)
         leaves[at] = leaf
     for position, number in enumerate(number_of):

@@ -7,7 +7,7 @@ from db.model import Order, Table, Type, columns
 from db.schema.shared_columns import MILESTONE_INDEX, MS_RANGE_ID
 
 PART_TILES = 4_096
-"""Tiles per partition of listing_tiles: about 23 MB."""
+"""Tiles per partition of listing_tiles: about 12 MB."""
 
 DIVIDED_FROM = 257
 """Rows from which listing_parts has the division of a key over the children of an interval. That of fewer rows is
@@ -56,13 +56,13 @@ interval_roots = Table(
 
 listing_tiles = Table(
     "listing_tiles",
-    "Leaves of the trees of listing keys, 64 per row; those of intervals inside a larger one are deleted later",
+    "Leaves of the trees of listing keys, 32 per row; those of intervals inside a larger one are deleted later",
     columns(
         ("level", Type.TINYINT, "level of the interval"),
         ("number", Type.INT, "number of the interval"),
         ("part", Type.INT, "number of the tile // 4096"),
         ("place", Type.HEX, "family and key of the first leaf"),
-        ("tile", Type.INT, "number of the tile: of its first leaf // 64"),
+        ("tile", Type.INT, "number of the tile: of its first leaf // 32"),
         ("leaves", Type.BLOB, "for each leaf: family u8, length u16, key, count u32, root"),
         ("path", Type.BLOB, "audit path of the tile, from the leaves to the root"),
     ),

@@ -1,6 +1,6 @@
-"""Tiles: 64 adjacent leaves of an interval's tree, with the audit path from them to the root.
+"""Tiles: 32 adjacent leaves of an interval's tree, with the audit path from them to the root.
 
-A tile is a subtree, because 64 is a power of two. So one tile is enough to prove one leaf, and two adjacent tiles are
+A tile is a subtree, because 32 is a power of two. So one tile is enough to prove one leaf, and two adjacent tiles are
 enough to prove that two adjacent leaves are neighbours.
 """
 
@@ -13,8 +13,10 @@ from ledger.completeness.families import U16_BYTES, U32_BYTES
 from ledger.completeness.trees import Leaf
 from ledger.crypto.log_tree import HASH_BYTES, beside_leaf, beside_range, leaf_hash, node_hash, tree_root
 
-WIDTH = 64
-"""Leaves per tile. The last one may have fewer."""
+WIDTH = 32
+"""Leaves per tile. The last one may have fewer. Of tiles with 64, a row would not fit on a page of SQLite, and a proof
+would hash twice as many.
+"""
 
 VALUE_BYTES = U32_BYTES + HASH_BYTES
 """Count and root, at the end of an encoded leaf."""
@@ -22,11 +24,11 @@ VALUE_BYTES = U32_BYTES + HASH_BYTES
 
 @dataclass(frozen=True)
 class Tile:
-    """Leaves `number` · 64 and the following ones.
+    """Leaves `number` · 32 and the following ones.
 
     Attributes:
         number: of the tile in its tree.
-        encoded: 1 to 64 encoded leaves, in order.
+        encoded: 1 to 32 encoded leaves, in order.
         places: those of the leaves.
         path: the audit path of the tile, from the leaves to the root (RFC 9162 2.1.3).
     """

@@ -27,6 +27,7 @@ from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NUMBER
 from ledger.completeness.proof import prove_page
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
+from ledger.transparency import positions
 from tests import reference, reference_stardust
 from tests.conftest import SAMPLE
 from tests.etl.archives import dump, sample, write
@@ -48,7 +49,7 @@ LAST = 50
 
 @pytest.fixture(autouse=True)
 def small_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (intervals, trees, check):
+    for module in (intervals, trees, check, positions):
         monkeypatch.setattr(module, "SMALLEST", SMALLEST)
     monkeypatch.setattr(schema, "TREES_KEPT", 7)
     monkeypatch.setattr(schema, "DIVIDED_FROM", 3)
