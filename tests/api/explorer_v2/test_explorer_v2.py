@@ -20,7 +20,7 @@ from api.explorer_v2 import routes as explorer_v2
 from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.http.responses import FlatErrorResponse
 from db.connect import StoreSettings
-from tests.api.conftest import fill_stardust
+from tests.api.conftest import Some, fill_stardust
 from tests.api.explorer import ORDER, Explorer
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
@@ -244,9 +244,12 @@ async def test_blocks_of_every_milestone(client: httpx.AsyncClient, explorer: Ex
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-async def test_updates_of_every_address(client: httpx.AsyncClient, explorer: Explorer, page_size: int) -> None:
+async def test_updates_of_every_address(
+    client: httpx.AsyncClient, explorer: Explorer, page_size: int, some: Some[str]
+) -> None:
     roles = set()
-    for address in explorer.addresses[:: 1 if page_size == 1000 else 4]:
+    of_role = {each["role"]: each["of"] for each in explorer.updates}
+    for address in {*some(explorer.addresses[:: 1 if page_size == 1000 else 4]), *of_role.values()}:
         expected = explorer.updates_of(address)
         roles |= {each["role"] for each in expected}
         path = f"ledger/updates/by-address/{address}"
@@ -262,9 +265,8 @@ async def test_updates_of_every_address(client: httpx.AsyncClient, explorer: Exp
             assert newer == [each for each in expected[::-1] if each["milestoneIndex"] > start]
             older = await walk(client, path, answers.UpdatesOfAddress, "items", page_size, startMilestoneIndex=start)
             assert older == [each for each in expected if each["milestoneIndex"] < start]
-    if page_size == 1000:
-        assert roles == {"address", "stateController", "expirationReturn"}
-        assert sum(len(explorer.updates_of(each)) for each in explorer.addresses) == len(explorer.updates) > 1500
+    assert roles == {"address", "stateController", "expirationReturn"}
+    assert sum(len(explorer.updates_of(each)) for each in explorer.addresses) == len(explorer.updates) > 1500
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
@@ -282,10 +284,16 @@ async def test_updates_of_every_milestone(client: httpx.AsyncClient, explorer: E
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_outputs_of_every_address_in_every_role(
-    client: httpx.AsyncClient, explorer: Explorer, page_size: int
+    client: httpx.AsyncClient, explorer: Explorer, page_size: int, some: Some[str]
 ) -> None:
     listed = set()
-    for address in explorer.addresses[:: 1 if page_size == 1000 else 4]:
+    of_role = {
+        role: address
+        for address in explorer.addresses
+        for each in explorer.outputs_of(address)
+        for role in each["roles"]
+    }
+    for address in {*some(explorer.addresses[:: 1 if page_size == 1000 else 4]), *of_role.values()}:
         path, expected = f"ledger/outputs/by-address/{address}", explorer.outputs_of(address)
         listed |= {role for each in expected for role in each["roles"]}
         page = await body(client, path, answers.OutputsOfAddress, pageSize=page_size)
@@ -298,8 +306,7 @@ async def test_outputs_of_every_address_in_every_role(
             for role in ORDER:
                 found = await walk(client, path, answers.OutputsOfAddress, "items", page_size, role=role)
                 assert found == explorer.outputs_of(address, role)
-    if page_size == 1000:
-        assert listed == set(ORDER)
+    assert listed == set(ORDER)
 
 
 async def test_what_expected_json_says_of_roles_is_there(client: httpx.AsyncClient, explorer: Explorer) -> None:

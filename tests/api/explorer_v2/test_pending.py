@@ -278,7 +278,7 @@ async def test_pending_outputs_of_every_address_in_v1(pending_app: Any, waiting:
     seen: set[Any] = set()
     for address in some(sorted(owned.final)):
         path = f"/api/testing/addresses/{format_address(waiting.hrp, bytes.fromhex(address))}/outputs"
-        for output_type in (None, *sorted({*owned.types.values()})):
+        for output_type in (None, *some(sorted({*owned.types.values()}))):
             for spent in ("true", "false"):
                 query: Json = {"included": "false", "include-spent": spent, "expanded": "true"}
                 query |= {} if output_type is None else {"type": output_type}
