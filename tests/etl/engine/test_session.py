@@ -23,12 +23,15 @@ def killed(spark):
     os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
     spark.range(1).count()
 
+def without_file(spark):
+    print(spark.range(3).count())
+    spark.read.parquet("/nowhere/at/all")
+
 for fails in (
-    lambda spark: spark.read.parquet("/nowhere/at/all"),
-    lambda spark: spark._jvm.java.nio.file.Files.size(None),
-    lambda spark: spark._jvm.java.util.ArrayList(500_000_000),
     killed,
-    lambda spark: print(spark.range(3).count()),
+    lambda spark: spark._jvm.java.util.ArrayList(500_000_000),
+    lambda spark: spark._jvm.java.nio.file.Files.size(None),
+    without_file,
 ):
     try:
         with engine_session(EtlSettings(master="local[1]", driver_memory="512m")) as spark:
@@ -43,11 +46,11 @@ except RuntimeError as error:
 """
 
 FAILED = (
-    "RuntimeError [PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all",
-    "EngineError NullPointerException",
-    "EngineError the heap of Spark's driver is too small (",
     "EngineError Spark's Java process ended: something killed it, often for lack of memory (",
+    "EngineError the heap of Spark's driver is too small (",
+    "EngineError NullPointerException",
     "3",
+    "RuntimeError [PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all",
     "EngineError the heap of Spark's driver is too small (",
 )
 """The beginnings of what it prints: a fault, whatever it is, does not prevent the next session."""
