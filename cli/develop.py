@@ -136,6 +136,7 @@ def bench(
             "http",
             "indexer",
             "load",
+            "publish",
             "series",
             "sizes",
             "soak",
