@@ -25,7 +25,7 @@ TOOLS = Path(sys.executable).parent
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "serve": ("cassandra", "acsylla"),
-    "load": ("spark", "sail"),
+    "load": ("spark", "sail", "deep"),
     "dev": ("dev",),
 }
 """Name of a file → the extras that it installs in addition to those of the files before it."""

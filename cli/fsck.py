@@ -1,9 +1,11 @@
 """The `permanode fsck` command: finds damaged rows of store and lake."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,22 +14,37 @@ from cli.bars import shown
 from cli.options import Json, etl_settings
 from cli.progress import printable
 from db.admin.fsck import Repair, repair_of
-from db.connect import StoreSettings, open_adapter
+from db.connect import StoreSettings, open_adapter, open_store
 from db.damage import Checked, Damage
 from db.intervals import in_words, intervals, word
 from etl.report import WITH_REJECTS, Progress
 
 if TYPE_CHECKING:
+    from etl.deep_check.compare import Fault
     from etl.engine.settings import EtlSettings
     from etl.lake.fsck import LakeSums
 
 CHECKED = ("store", "lake")
+ROWS = "rows"
+"""The check of `--deep`."""
 
 
 def fsck(
     context: typer.Context,
     only: Annotated[
-        Literal["store", "lake"] | None, typer.Option("--only", help="Check only one of them. Default: both.")
+        Literal["store", "lake", "rows"] | None,
+        typer.Option("--only", help="Check only one of them. Default: store and lake. `rows` is the check of --deep."),
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Then compute each row of the store again from the lake, and compare it.")
+    ] = False,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            "--work",
+            help="File in which --deep keeps its progress, so that the same command continues after an interruption. "
+            "Default: nothing is kept.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -36,6 +53,10 @@ def fsck(
     In a SQLite store it compares all pages with their checksums, and the bytes of each message with its id; a cluster
     compares its files with their own checksums. Files of the lake are compared with the checksums in its log, and their
     messages with their ids. It changes nothing, and the store can be served and loaded meanwhile.
+
+    With --deep, DuckDB computes each row of every table again from the lake, with SQL of its own, and names each row
+    that is wrong, missing or extra (at most 100 of a table). It also compares balances, treasury and unclaimed funds
+    with the token supply after each milestone. It needs permanode[deep], and no load may run meanwhile.
 
     At the end it prints the commands that repair what it found. Exit code 3: something is damaged.
 
@@ -52,13 +73,20 @@ def fsck(
             stage, unit = (what, "rows") if total is None else (name, "bytes")
             notify(Progress(stage, done, total, unit))
 
-        for name in CHECKED if only is None else (only,):
+        names = CHECKED if only is None else (only,)
+        for name in (*names, ROWS) if deep and ROWS not in names else names:
             found[name] = []
-            for each in _check(name, store, etl, checked, sums):
+            damages = (
+                _check_rows(store, etl, work, checked) if name == ROWS else _check(name, store, etl, checked, sums)
+            )
+            for each in damages:
                 found[name].append(each)
                 if not as_json:
                     typer.echo(_line(name, each))
     repair = repair_of(found["store"], known_milestones(lake_path(store, etl))) if found.get("store") else None
+    if found.get(ROWS):
+        # A rebuild of a range keeps extra rows, and the ledger state.
+        repair = repair_of([], [])
     if as_json:
         values = {name: [asdict(each) for each in damages] for name, damages in found.items()}
         typer.echo(json.dumps({**values, "repair": asdict(repair) if repair else None}, indent=2))
@@ -91,6 +119,28 @@ def _check(name: str, store: StoreSettings, etl: "EtlSettings", checked: Checked
         return
     with closing(open_adapter(store, writable=False)) as adapter:
         yield from adapter.check(store.range_size, checked)
+
+
+def _check_rows(store: StoreSettings, etl: "EtlSettings", work: Path | None, checked: Checked) -> Iterator[Damage]:
+    from etl.deep_check.check import Setup, check_rows
+    from etl.runs import lake_path
+
+    # Rejects settings that are not those of the store.
+    open_store(store).close()
+    setup = Setup(store, lake_path(store, etl), work, threads=os.cpu_count() or 1)
+    with closing(open_adapter(store, writable=False)) as adapter:
+        for compared in check_rows(setup, adapter, lambda table, rows: checked(table, rows, None)):
+            yield from map(_damage_of, compared.faults)
+            if (more := compared.differing - len(compared.faults)) > 0:
+                yield Damage(compared.table, ROWS, f"{more:,} more rows", "differ")
+
+
+def _damage_of(fault: "Fault") -> Damage:
+    key = ", ".join(f"{name} {value}" for name, value in fault.key.items())
+    differing = (f"{name} is {found}, expected {wanted}" for name, (wanted, found) in fault.columns.items())
+    index = fault.milestone_index
+    milestones = [] if index is None else [(index, index)]
+    return Damage(fault.table, fault.kind, key, "; ".join(differing) or f"{fault.kind} row", milestones)
 
 
 def _line(name: str, damage: Damage) -> str:

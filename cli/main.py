@@ -37,6 +37,7 @@ from cli.options import Given
 from cli.settings import FILE
 
 EXTRAS = {
+    "duckdb": "deep",
     "pyspark": "spark",
     "pandas": "spark",
     "pyarrow": "spark",

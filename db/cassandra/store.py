@@ -12,12 +12,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
-from db.cassandra.fsck import find_damage
+from db.cassandra.fsck import find_damage, read_rows
 from db.cassandra.lease import CassandraLease
 from db.cassandra.plans import IMMUTABLE, ReadPlan, in_range, out_of_range, sizes_cql
 from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
@@ -285,6 +285,10 @@ class CassandraStore:
     def read_all(self, table: Table) -> list[Row]:
         """All rows of a table that is known to be small."""
         return self._session.run(f"SELECT {', '.join(table.names)} FROM {self._keyspace}.{table.name}")
+
+    def native_rows(self, table: Table, names: Sequence[str], at_once: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yields all rows of a table, up to `at_once` each time, by parts of the token ring. Ids are hexadecimal."""
+        yield from read_rows(self._session, self._keyspace, table, names, at_once)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether an existing table has this column."""

@@ -12,10 +12,10 @@ Invariants:
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from db import schema
 from db.damage import Checked, Damage
@@ -92,6 +92,11 @@ class Migratable(WritableStore, Protocol):
 
     def read_all(self, table: Table) -> list[Row]:
         """All rows of a table that is known to be small."""
+
+    def native_rows(self, table: Table, names: Sequence[str], at_once: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yields all rows of a table with these columns, `at_once` at most each time, in the store's own values. Omits
+        expired rows.
+        """
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether an existing table has this column."""

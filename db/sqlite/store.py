@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import apsw
 
@@ -285,6 +286,18 @@ class SqliteStore:
         """All rows of a table that is known to be small."""
         plan = self._plans.get((table.name, None)) or self._plan(table)
         return self._slice(self._readers.connection, plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
+
+    def native_rows(self, table: Table, names: Sequence[str], at_once: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yields all rows of a table, up to `at_once` each time. Ids are bytes, booleans 0 or 1. Omits expired rows."""
+        alive = "" if table.ttl_s is None else f" WHERE {EXPIRES_AT} > {int(self._clock())}"
+        with translated(self.path):
+            cursor = self._readers.connection().cursor()
+            try:
+                cursor.execute(f"SELECT {', '.join(names)} FROM {table.name}{alive}")
+                while rows := [*islice(cursor, at_once)]:
+                    yield rows
+            finally:
+                cursor.close(force=True)
 
     def execute(self, statements: Iterable[str]) -> None:
         """Runs the statements of a migration, all or none. Creates the first generation."""

@@ -1,0 +1,173 @@
+"""Compares the rows of a table with those that its query recomputes.
+
+Both sides are first summed: the number of rows and the sum of a 64-bit hash over all columns, by a hash of the key.
+Where these sums differ, rows are compared one by one, by key. Sums do not depend on the order of rows, so nothing is
+sorted, and a table without faults is read once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from db.model import Column, Table, Type
+from etl.deep_check.engine import Database
+from etl.deep_check.queries import NORMALISED, OPTIONAL
+from etl.deep_check.rows import SQL_TYPES, StoredRows, read_batches, sql_value
+
+PARTS = 256
+"""Parts of a table by the hash of the key."""
+
+MOST_NAMED = 100
+"""Faults of a table that are named one by one."""
+
+MOST_SHOWN = 80
+"""Characters of a value in a fault."""
+
+WRONG, MISSING, EXTRA = "wrong", "missing", "extra"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row that differs.
+
+    Attributes:
+        table: its table.
+        kind: wrong, missing or extra.
+        key: its key by column. Ids are hexadecimal.
+        columns: of a wrong row, each differing column with the expected value and the one that was found.
+        milestone_index: the milestone of the row, if it has one.
+    """
+
+    table: str
+    kind: str
+    key: dict[str, Any]
+    columns: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    milestone_index: int | None = None
+
+
+@dataclass
+class Compared:
+    """What the comparison of a table found. `faults` has at most MOST_NAMED rows; `differing` counts all of them."""
+
+    table: str
+    rows: int = 0
+    differing: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+
+def compare_table(
+    database: Database,
+    store: StoredRows,
+    table: Table,
+    read: Callable[[int], None] = lambda _: None,
+    *,
+    where: str = "true",
+    most: int = MOST_NAMED,
+) -> Compared:
+    """Compares all rows of a table. `where` selects rows of the store. `read` receives the number of rows read so far.
+    `most`: the number of faults that are named.
+    """
+    view = f"expected_{table.name}"
+    offered = {name for name, *_ in database.run(f"DESCRIBE {view}")}
+    absent = set(table.names) - offered
+    if absent:
+        raise ValueError(f"{view} has no column {', '.join(sorted(absent))}")
+    expected = f"SELECT {', '.join(_expected(table, each) for each in table.columns)}"
+    expected += f", {OPTIONAL if OPTIONAL in offered else 'false'} AS {OPTIONAL} FROM {view}"
+    values = ", ".join(_found(store, table, each) for each in table.columns)
+    found = f"SELECT * FROM (SELECT {values} FROM batches) WHERE {where}"
+    theirs = _sums(database, table, f"({expected})")
+    with database.reading(read_batches(store, table, table.names, read)):
+        ours = _sums(database, table, f"({found})")
+    result = Compared(table.name, sum(count for count, _ in ours.values()))
+    parts = sorted(part for part in {*theirs, *ours} if theirs.get(part) != ours.get(part))
+    if parts:
+        chosen = f"WHERE {_part(table)} IN ({', '.join(map(str, parts))})"
+        database.run(f"CREATE OR REPLACE TEMP TABLE theirs AS SELECT * FROM ({expected}) {chosen}")
+        with database.reading(read_batches(store, table, table.names, read)):
+            database.run(f"CREATE OR REPLACE TEMP TABLE ours AS SELECT * FROM ({found}) {chosen}")
+        _name_faults(database, table, result, most)
+        database.run("DROP TABLE theirs")
+        database.run("DROP TABLE ours")
+    return result
+
+
+def _sums(database: Database, table: Table, rows: str) -> dict[int, tuple[int, int]]:
+    """Part → number of rows and sum of their hashes."""
+    columns = ", ".join(f'"{name}"' for name in table.names)
+    found = database.run(
+        f"SELECT {_part(table)} AS part, count(*), sum(CAST(hash({columns}) AS HUGEINT)) FROM {rows} GROUP BY part"
+    )
+    return {part: (count, total) for part, count, total in found}
+
+
+def _part(table: Table) -> str:
+    key = ", ".join(f'"{name}"' for name in table.key)
+    return f"hash({key}) % {PARTS}"
+
+
+def _name_faults(database: Database, table: Table, result: Compared, most: int) -> None:
+    """Adds the differences between the tables `theirs` and `ours`."""
+    on = " AND ".join(f'theirs."{name}" = ours."{name}"' for name in table.key)
+    first = table.key[0]
+    others = [name for name in table.names if name not in table.key]
+    differs = " OR ".join(f'theirs."{name}" IS DISTINCT FROM ours."{name}"' for name in others) or "false"
+    joined = (
+        f'FROM theirs FULL JOIN ours ON {on} WHERE theirs."{first}" IS NULL '
+        f'OR (ours."{first}" IS NULL AND NOT theirs.{OPTIONAL}) '
+        f'OR (theirs."{first}" IS NOT NULL AND ours."{first}" IS NOT NULL AND ({differs}))'
+    )
+    [(result.differing,)] = database.run(f"SELECT count(*) {joined}")
+    names = ", ".join(f'theirs."{name}", ours."{name}"' for name in table.names)
+    order = ", ".join(f'coalesce(theirs."{name}", ours."{name}")' for name in table.key)
+    for values in database.run(f"SELECT {names} {joined} ORDER BY {order} LIMIT {most}"):
+        pairs = dict(zip(table.names, zip(values[::2], values[1::2], strict=True), strict=True))
+        result.faults.append(_fault(table, pairs))
+    if not result.differing and _is_repeated(database, table):
+        raise ValueError(f"the query of {table.name} has several rows with the same key")
+
+
+def _is_repeated(database: Database, table: Table) -> bool:
+    key = ", ".join(f'"{name}"' for name in table.key)
+    query = f"SELECT 1 FROM theirs GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
+    return bool(database.run(query))
+
+
+def _fault(table: Table, pairs: dict[str, tuple[Any, Any]]) -> Fault:
+    theirs, ours = pairs[table.key[0]]
+    kind = EXTRA if theirs is None else MISSING if ours is None else WRONG
+    key = {name: shown(pairs[name][0] if ours is None else pairs[name][1]) for name in table.key}
+    columns = {}
+    if kind == WRONG:
+        columns = {name: (shown(one), shown(other)) for name, (one, other) in pairs.items() if one != other}
+    milestone = next((pairs[name] for name in ("milestone_index", "ledger_index") if name in pairs), (None, None))
+    index = milestone[0] if milestone[0] is not None else milestone[1]
+    return Fault(table.name, kind, key, columns, index)
+
+
+def shown(value: Any) -> Any:
+    """A value for people and JSON: bytes as hexadecimal digits, long ones cut."""
+    if isinstance(value, bytes):
+        value = value.hex()
+    elif value is not None and not isinstance(value, bool | int | str):
+        value = str(value)
+    if isinstance(value, str) and len(value) > MOST_SHOWN:
+        return f"{value[:MOST_SHOWN]}… ({len(value)} characters)"
+    return value
+
+
+def _expected(table: Table, column: Column) -> str:
+    return f'{_normalised(table, column, _cast(column))} AS "{column.name}"'
+
+
+def _cast(column: Column) -> str:
+    return f'CAST("{column.name}" AS {SQL_TYPES[column.type]})'
+
+
+def _found(store: StoredRows, table: Table, column: Column) -> str:
+    return f'{_normalised(table, column, sql_value(store, column))} AS "{column.name}"'
+
+
+def _normalised(table: Table, column: Column, value: str) -> str:
+    is_json = column.type is Type.TEXT and (table.name, column.name) in NORMALISED
+    return f"replace({value}, ' ', '')" if is_json else value

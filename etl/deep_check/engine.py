@@ -1,0 +1,98 @@
+"""DuckDB over the files of a lake. Memory is bounded: what does not fit is written to temporary files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import duckdb
+import pyarrow as pa
+
+from etl.deep_check.queries import statements
+from etl.engine.columns import schema_of
+from etl.engine.delta_log import DeltaLog, paths_of
+from etl.lake.delta import TABLES
+from etl.lake.paths import lake_root
+from etl.lake.views import in_duckdb
+
+Files: TypeAlias = Mapping[str, Sequence[str]]
+"""Table of the lake → its files."""
+
+
+class Database:
+    """A database of DuckDB for what queries share. Close it after use.
+
+    Args:
+        file: its file, or `:memory:`.
+        memory: the most memory, such as `2GB`.
+        threads: the number of threads.
+        folder: where temporary files are written.
+    """
+
+    def __init__(self, file: str, memory: str, threads: int, folder: str) -> None:
+        config: dict[str, Any] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "memory_limit": memory,
+            "threads": threads,
+            "temp_directory": folder,
+            "preserve_insertion_order": False,
+        }
+        self._connection = duckdb.connect(file, config=config)
+        self.run("SET TimeZone = 'UTC'")
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Runs a statement to its end and returns its rows."""
+        return self._connection.execute(sql, [*values]).fetchall()
+
+    @contextmanager
+    def reading(self, batches: pa.RecordBatchReader) -> Iterator[None]:
+        """Batches, as the table `batches` of one statement."""
+        self._connection.register("batches", batches)
+        try:
+            yield
+        finally:
+            self._connection.unregister("batches")
+
+    def close(self) -> None:
+        """Closes it."""
+        self._connection.close()
+
+
+def files_of(root: str) -> Files:
+    """The files of each table of the lake at a path or URL, as of now. Raises OSError for an invalid log."""
+    found = {}
+    for name, layout in TABLES.items():
+        path = f"{lake_root(root)}/{name}"
+        log = DeltaLog(path, layout)
+        found[name] = sorted(paths_of(path, log.files())) if log.exists() else []
+    return found
+
+
+def define_lake(database: Database, files: Files) -> None:
+    """Defines the views lake_TABLE. A table without files has no rows."""
+    for name, paths in files.items():
+        fields = schema_of(TABLES[name].ddl)
+        if paths:
+            rows = f"SELECT * FROM read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+        else:
+            columns = ", ".join(f'CAST(NULL AS {in_duckdb(each.dataType)}) AS "{each.name}"' for each in fields)
+            rows = f"SELECT {columns} WHERE false"
+        database.run(f"CREATE OR REPLACE VIEW lake_{name} AS {rows}")
+
+
+def define_constants(database: Database, constants: Mapping[str, int | str | None]) -> None:
+    """Defines macros without parameters. None: null."""
+    for name, value in constants.items():
+        text = "NULL::INTEGER" if value is None else literal(value) if isinstance(value, str) else str(value)
+        database.run(f"CREATE OR REPLACE MACRO {name}() AS {text}")
+
+
+def run_file(database: Database, name: str) -> None:
+    """Runs the statements of a file of sql/, which may exist already."""
+    for text in statements(name):
+        database.run(text.replace("CREATE ", "CREATE OR REPLACE ", 1))
+
+
+def literal(text: str) -> str:
+    """A quoted literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,58 @@
+-- Messages of the lake with the columns that several queries read. A Stardust milestone has a row without message_id.
+CREATE VIEW cones AS
+SELECT *, epoch_ms("timestamp") AS ms_timestamp FROM lake_messages;
+
+-- Splits of hot keys with their parts: (lookup, range) and the parts of the key.
+CREATE VIEW hot_keys AS
+SELECT lookup, ms_range_id, string_split(key, ':') AS parts,
+  CASE WHEN lookup <> 'unspent_outputs' THEN unhex(string_split(key, ':')[1]) END AS key, TRY_CAST(first_milestones AS INTEGER[]) AS first_milestones
+FROM stored_splits;
+
+-- Every output of a transaction, included or not, and of a receipt. Treasury outputs belong to no address.
+CREATE VIEW attached_outputs AS
+SELECT milestone_index, ms_timestamp, white_flag_index, coalesce(message_id, zeros()) AS message_id, transaction_id,
+  included, idx, output.output_id, output.kind AS output_type, output.address,
+  TRY_CAST(output.amount AS BIGINT) AS amount, output.data, output.stardust
+FROM (
+  SELECT milestone_index, ms_timestamp, white_flag_index, message_id, "transaction".transaction_id AS transaction_id,
+    inclusion_state IS NOT DISTINCT FROM 1 AS included, unnest("transaction".outputs) AS output,
+    generate_subscripts("transaction".outputs, 1) - 1 AS idx
+  FROM cones WHERE "transaction".transaction_id IS NOT NULL
+  UNION ALL
+  SELECT milestone_index, ms_timestamp, white_flag_index, message_id, NULL, true, unnest(milestone.receipt.funds),
+    generate_subscripts(milestone.receipt.funds, 1) - 1
+  FROM cones WHERE milestone.receipt.payload IS NOT NULL
+)
+WHERE output.kind <> 2;
+
+-- Outputs of genesis, once they were applied.
+CREATE VIEW genesis_outputs AS
+SELECT milestone_index, ms_timestamp, output_id, message_id, kind AS output_type, address, amount, data, stardust
+FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL;
+
+-- Every input of a transaction with the bytes of its unlock and the address that signed it.
+CREATE VIEW attached_inputs AS
+SELECT * EXCLUDE (unlocks, unlock),
+  CASE WHEN unlock.kind = 0 THEN unhex('0000') || unlock.public_key || unlock.signature
+    ELSE unhex(printf('%02x', unlock.kind)) || u16_bytes(unlock.reference) END AS unlock_bytes,
+  coalesce(unlock.address, unlocks[unlock.reference + 1].address) AS signer
+FROM (
+  SELECT milestone_index, ms_timestamp, white_flag_index, message_id, inclusion_state, transaction_id, idx,
+    input.kind AS kind, input.output_id AS output_id, unlocks, unlocks[idx + 1] AS unlock
+  FROM (
+    SELECT milestone_index, ms_timestamp, white_flag_index, message_id, inclusion_state,
+      "transaction".transaction_id AS transaction_id, "transaction".unlocks AS unlocks,
+      unnest("transaction".inputs) AS input, generate_subscripts("transaction".inputs, 1) - 1 AS idx
+    FROM cones WHERE "transaction".transaction_id IS NOT NULL
+  )
+);
+
+-- Outputs of the ledger, in order of their creation: of included transactions, of receipts and of genesis.
+CREATE VIEW ledger_outputs AS
+SELECT milestone_index, ms_timestamp, white_flag_index, message_id, idx, output_id, output_type, address, amount,
+  CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust
+FROM attached_outputs WHERE included
+UNION ALL
+SELECT milestone_index, ms_timestamp, NULL, message_id, NULL, output_id, output_type, address, amount,
+  CASE WHEN stardust IS NOT NULL THEN data END, stardust
+FROM genesis_outputs;

@@ -1,0 +1,161 @@
+"""`permanode fsck --deep` finds nothing in stores without faults, and names each fault of the others."""
+
+import random
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db import schema
+from db.connect import open_adapter
+from db.model import Table
+from db.schema.migration_files import Migratable
+from db.schema.protocols import IOTA, TABLES_OF
+from etl.deep_check.check import DeepCheck, Setup, check_rows
+from etl.deep_check.compare import Compared
+from etl.deep_check.engine import Database, files_of
+from etl.deep_check.queries import NOT_COMPARED, compared, queries
+from etl.runs import lake_path
+from tests.etl.archives import oracle, pending, write
+from tests.etl.conftest import Loading, Stores
+from tests.etl.deep_check.faults import SEED, Injected, every_fault, native, native_key
+from tests.etl.stardust_archives import NETWORK
+from tests.etl.stardust_archives import oracle as stardust_oracle
+from tests.etl.stardust_archives import pending as stardust_pending
+from tests.etl.test_two_eras import ERAS, GENESIS, files
+from tests.reference_stardust import ORACLE as STARDUST_ORACLE
+
+pytestmark = pytest.mark.loads
+
+GEOMETRY = (7, 3)
+
+FACTS = {
+    schema.splits,
+    schema.sync,
+    schema.ranges,
+    schema.pending,
+    schema.distribution,
+    schema.rich_list,
+    schema.address_balances,
+    schema.treasury,
+    schema.messages,
+}
+"""Tables that a check reads before it compares others."""
+
+
+def loaded(stores: Stores, name: str, folder: Path) -> Loading:
+    """An oracle ledger with its ledger state, analytics and pending messages."""
+    source = folder / name
+    source.mkdir()
+    if name == "both eras":
+        loading = stores(GEOMETRY, eras=ERAS, analytics=True)
+        report = loading.load(*files(source), genesis=GENESIS)
+    else:
+        is_stardust = name == "stardust"
+        write(source / "milestones.jsonl", stardust_oracle() if is_stardust else oracle())
+        write(source / "pending.jsonl", stardust_pending() if is_stardust else pending())
+        loading = stores(GEOMETRY, NETWORK if is_stardust else "permatest-1", analytics=True)
+        report = loading.load(source, genesis=STARDUST_ORACLE / "genesis.json" if is_stardust else GENESIS)
+    assert report.exit_code == 0
+    return loading
+
+
+@pytest.fixture(scope="module")
+def ledgers(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Loading]:
+    folder = tmp_path_factory.mktemp("ledgers")
+    return {name: loaded(stores, name, folder) for name in ("chrysalis", "stardust", "both eras")}
+
+
+def checked(loading: Loading, **options: Any) -> list[Compared]:
+    setup = Setup(loading.store, lake_path(loading.store, loading.settings), **options)
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        return [*check_rows(setup, store)]
+
+
+def differing(found: list[Compared]) -> list[Compared]:
+    return [each for each in found if each.differing]
+
+
+def test_every_table_is_recomputed_or_has_a_reason() -> None:
+    names = {table.name for table in TABLES_OF[IOTA]}
+    recomputed = {table.name for table in compared(IOTA)}
+    assert recomputed.isdisjoint(NOT_COMPARED)
+    assert names - recomputed - NOT_COMPARED.keys() == set()
+    views = [query.view for query in queries(IOTA)]
+    assert len(views) == len(set(views))
+
+
+@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
+def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: dict[str, Loading], name: str) -> None:
+    loading = ledgers[name]
+    found = checked(loading)
+    assert differing(found) == []
+    counts = {each.table: each.rows for each in found}
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        assert {table.name: len(store.read_all(table)) for table in compared(IOTA)} == {
+            table: rows for table, rows in counts.items() if table != "supply"
+        }
+    assert counts["supply"] == counts["ms_analytics"]
+
+
+@dataclass
+class Faulty:
+    """A store into which faults are injected one at a time."""
+
+    store: Migratable
+    check: DeepCheck
+    is_outdated: bool = False
+
+    def inject(self, fault: Injected) -> Compared:
+        """The result for the table of a fault. The store is as before afterwards."""
+        table = fault.table
+        with self.store.batch() as batch:
+            if fault.removed:
+                batch.delete(table, native_key(table, fault.before))
+            if fault.added or not fault.removed:
+                batch.upsert(table, table.names, [native(table, fault.after)])
+        found = self._compare(table)
+        with self.store.batch() as batch:
+            if fault.added:
+                batch.delete(table, native_key(table, fault.after))
+            batch.upsert(table, table.names, [native(table, fault.before)])
+        return found
+
+    def _compare(self, table: Table) -> Compared:
+        if table in FACTS or self.is_outdated:
+            self.check.read_store()
+        self.is_outdated = table in FACTS
+        return self.check.compare(table.name)
+
+
+@contextmanager
+def faulty(loading: Loading, folder: Path) -> Iterator[Faulty]:
+    lake = lake_path(loading.store, loading.settings)
+    with (
+        closing(open_adapter(loading.store, writable=True)) as store,
+        closing(Database(":memory:", "1GB", 2, str(folder))) as database,
+    ):
+        yield Faulty(store, DeepCheck(Setup(loading.store, lake), store, database, files_of(lake)))
+
+
+def missed(loading: Loading, folder: Path, count: int, seed: int) -> list[str]:
+    """Injects faults and returns those that are not named."""
+    with faulty(loading, folder) as store:
+        rows = {table: store.store.read_all(table) for table in compared(IOTA)}
+        faults = every_fault(rows, random.Random(seed))
+        return [
+            str(fault)
+            for fault, _ in zip(faults, range(count), strict=False)
+            if not fault.is_named(store.inject(fault))
+        ]
+
+
+@pytest.mark.parametrize("count", [pytest.param(20), pytest.param(334, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
+def test_each_fault_is_named_with_table_key_and_values(
+    ledgers: dict[str, Loading], tmp_path: Path, name: str, count: int
+) -> None:
+    assert missed(ledgers[name], tmp_path, count, SEED + count) == []
