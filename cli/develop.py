@@ -129,6 +129,7 @@ def bench(
             "cluster-http",
             "cluster-load",
             "codec",
+            "deep-check",
             "flat",
             "head",
             "holders",

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from cli import main as cli
 from db import schema
 from db.connect import open_adapter
 from db.model import Table
@@ -20,7 +22,7 @@ from etl.deep_check.engine import Database, files_of
 from etl.deep_check.queries import NOT_COMPARED, compared, queries
 from etl.runs import lake_path
 from tests.etl.archives import oracle, pending, write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import CASSANDRA, Loading, Stores, on
 from tests.etl.deep_check.faults import SEED, Injected, every_fault, native, native_key
 from tests.etl.stardust_archives import NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
@@ -159,3 +161,63 @@ def test_each_fault_is_named_with_table_key_and_values(
     ledgers: dict[str, Loading], tmp_path: Path, name: str, count: int
 ) -> None:
     assert missed(ledgers[name], tmp_path, count, SEED + count) == []
+
+
+def test_an_interrupted_check_continues_with_the_next_table(ledgers: dict[str, Loading], tmp_path: Path) -> None:
+    loading, work = ledgers["chrysalis"], tmp_path / "work"
+    setup = Setup(loading.store, lake_path(loading.store, loading.settings), work)
+    read: list[str] = []
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        checking = check_rows(setup, store, lambda name, _: read.append(name))
+        first = [next(checking).table for _ in range(5)]
+        checking.close()
+        assert work.exists()
+        read.clear()
+        found = [*check_rows(setup, store, lambda name, _: read.append(name))]
+    assert [each.table for each in found][:5] == first
+    assert set(read).isdisjoint(first)
+    assert differing(found) == []
+    assert not work.exists()
+
+
+def test_the_command_names_faults_and_says_how_to_repair_them(ledgers: dict[str, Loading]) -> None:
+    loading = ledgers["stardust"]
+    with closing(open_adapter(loading.store, writable=True)) as store:
+        row = next(each for each in store.read_all(schema.address_balances) if each["milestone_index"] == 20)
+        wrong = row | {"balance": row["balance"] - 1}
+        with store.batch() as batch:
+            batch.upsert(
+                schema.address_balances, schema.address_balances.names, [native(schema.address_balances, wrong)]
+            )
+        try:
+            lines = fsck(loading, "--only", "rows").splitlines()
+        finally:
+            with store.batch() as batch:
+                table = schema.address_balances
+                batch.upsert(table, table.names, [native(table, row)])
+    key = ", ".join(f"{name} {row[name]}" for name in schema.address_balances.key)
+    cause = f"balance is {wrong['balance']}, expected {row['balance']}"
+    assert lines[0] == f"rows address_balances, wrong: {key}: {cause} (milestones 20)"
+    assert all(line.startswith("rows supply, wrong: milestone_index ") for line in lines[1:-2])
+    assert lines[1:-2]
+    assert lines[-2:] == ["to repair the store:", "  permanode rebuild"]
+
+
+def fsck(loading: Loading, *arguments: str) -> str:
+    """The output of the command for a store with faults."""
+    store = loading.store
+    geometry = {
+        "PERMANODE_STORE_CHUNK_SIZE": str(store.chunk_size),
+        "PERMANODE_STORE_PARTITION_SIZE": str(store.partition_size),
+    }
+    given = ["--store", store.url, "--network", store.network, "fsck", *arguments]
+    result = CliRunner().invoke(cli.app, given, env=geometry)
+    assert result.exit_code == 3, (result.output, result.exception)
+    return result.stdout
+
+
+@on(CASSANDRA)
+def test_faults_on_a_cluster_are_named_too(everywhere: Stores, tmp_path: Path) -> None:
+    loading = loaded(everywhere, "both eras", tmp_path)
+    assert differing(checked(loading)) == []
+    assert missed(loading, tmp_path, 20, SEED) == []
