@@ -76,19 +76,19 @@ def compare_table(
     expected += f", {OPTIONAL if OPTIONAL in offered else 'false'} AS {OPTIONAL} FROM {view}"
     values = ", ".join(_found(store, table, each) for each in table.columns)
     found = f"SELECT * FROM (SELECT {values} FROM batches) WHERE {where}"
-    theirs = _sums(database, table, f"({expected})")
+    recomputed = _sums(database, table, f"({expected})")
     with database.reading(read_batches(store, table, table.names, read)):
-        ours = _sums(database, table, f"({found})")
-    result = Compared(table.name, sum(count for count, _ in ours.values()))
-    parts = sorted(part for part in {*theirs, *ours} if theirs.get(part) != ours.get(part))
+        stored = _sums(database, table, f"({found})")
+    result = Compared(table.name, sum(count for count, _ in stored.values()))
+    parts = sorted(part for part in {*recomputed, *stored} if recomputed.get(part) != stored.get(part))
     if parts:
         chosen = f"WHERE {_part(table)} IN ({', '.join(map(str, parts))})"
-        database.run(f"CREATE OR REPLACE TEMP TABLE theirs AS SELECT * FROM ({expected}) {chosen}")
+        database.run(f"CREATE OR REPLACE TEMP TABLE recomputed AS SELECT * FROM ({expected}) {chosen}")
         with database.reading(read_batches(store, table, table.names, read)):
-            database.run(f"CREATE OR REPLACE TEMP TABLE ours AS SELECT * FROM ({found}) {chosen}")
+            database.run(f"CREATE OR REPLACE TEMP TABLE stored AS SELECT * FROM ({found}) {chosen}")
         _name_faults(database, table, result, most)
-        database.run("DROP TABLE theirs")
-        database.run("DROP TABLE ours")
+        database.run("DROP TABLE recomputed")
+        database.run("DROP TABLE stored")
     return result
 
 
@@ -107,19 +107,19 @@ def _part(table: Table) -> str:
 
 
 def _name_faults(database: Database, table: Table, result: Compared, most: int) -> None:
-    """Adds the differences between the tables `theirs` and `ours`."""
-    on = " AND ".join(f'theirs."{name}" = ours."{name}"' for name in table.key)
+    """Adds the differences between the tables `recomputed` and `stored`."""
+    on = " AND ".join(f'recomputed."{name}" = stored."{name}"' for name in table.key)
     first = table.key[0]
     others = [name for name in table.names if name not in table.key]
-    differs = " OR ".join(f'theirs."{name}" IS DISTINCT FROM ours."{name}"' for name in others) or "false"
+    differs = " OR ".join(f'recomputed."{name}" IS DISTINCT FROM stored."{name}"' for name in others) or "false"
     joined = (
-        f'FROM theirs FULL JOIN ours ON {on} WHERE theirs."{first}" IS NULL '
-        f'OR (ours."{first}" IS NULL AND NOT theirs.{OPTIONAL}) '
-        f'OR (theirs."{first}" IS NOT NULL AND ours."{first}" IS NOT NULL AND ({differs}))'
+        f'FROM recomputed FULL JOIN stored ON {on} WHERE recomputed."{first}" IS NULL '
+        f'OR (stored."{first}" IS NULL AND NOT recomputed.{OPTIONAL}) '
+        f'OR (recomputed."{first}" IS NOT NULL AND stored."{first}" IS NOT NULL AND ({differs}))'
     )
     [(result.differing,)] = database.run(f"SELECT count(*) {joined}")
-    names = ", ".join(f'theirs."{name}", ours."{name}"' for name in table.names)
-    order = ", ".join(f'coalesce(theirs."{name}", ours."{name}")' for name in table.key)
+    names = ", ".join(f'recomputed."{name}", stored."{name}"' for name in table.names)
+    order = ", ".join(f'coalesce(recomputed."{name}", stored."{name}")' for name in table.key)
     for values in database.run(f"SELECT {names} {joined} ORDER BY {order} LIMIT {most}"):
         pairs = dict(zip(table.names, zip(values[::2], values[1::2], strict=True), strict=True))
         result.faults.append(_fault(table, pairs))
@@ -129,14 +129,14 @@ def _name_faults(database: Database, table: Table, result: Compared, most: int) 
 
 def _is_repeated(database: Database, table: Table) -> bool:
     key = ", ".join(f'"{name}"' for name in table.key)
-    query = f"SELECT 1 FROM theirs GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
+    query = f"SELECT 1 FROM recomputed GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
     return bool(database.run(query))
 
 
 def _fault(table: Table, pairs: dict[str, tuple[Any, Any]]) -> Fault:
-    theirs, ours = pairs[table.key[0]]
-    kind = EXTRA if theirs is None else MISSING if ours is None else WRONG
-    key = {name: shown(pairs[name][0] if ours is None else pairs[name][1]) for name in table.key}
+    recomputed, stored = pairs[table.key[0]]
+    kind = EXTRA if recomputed is None else MISSING if stored is None else WRONG
+    key = {name: shown(pairs[name][0] if stored is None else pairs[name][1]) for name in table.key}
     columns = {}
     if kind == WRONG:
         columns = {name: (shown(one), shown(other)) for name, (one, other) in pairs.items() if one != other}
