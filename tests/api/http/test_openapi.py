@@ -109,7 +109,7 @@ def test_every_served_route_is_an_operation_or_an_alias_of_one_and_nothing_else_
     served: list[Any] = create_app({"a": NetworkMount(BrokenStore(RuntimeError()), "a")}, "a", ApiSettings()).routes
     assert {route.path for route in served if not isinstance(route, OperationRoute)} == PAGES
     operations = [route for route in served if isinstance(route, OperationRoute)]
-    found = [(route.path, method.lower()) for route in operations for method in route.methods or ()]
+    found = [(route.path_format, method.lower()) for route in operations for method in route.methods or ()]
     assert len(found) == len(set(found)) > 300
     assert sorted((each.path, each.method) for each in ROUTES) == sorted(found)
 
@@ -122,7 +122,9 @@ def test_an_operation_is_documented_at_its_path_with_a_network_where_it_has_one(
             assert all(f"`{alias}`" in operation["description"] for alias in aliases)
 
 
-HANDLERS = {(route.path, method.lower()): route for route in routes({}, "", "", "") for method in route.methods or ()}
+HANDLERS = {
+    (route.path_format, method.lower()): route for route in routes({}, "", "", "") for method in route.methods or ()
+}
 
 
 @pytest.mark.parametrize("each", [each for each in ROUTES if each.is_alias], ids=lambda each: each.name)
