@@ -72,6 +72,11 @@ class FetchedTrees:
         assert place == self.place
         return self.rows_of[interval]
 
+    @property
+    def total(self) -> int:
+        """The number of rows of the listing."""
+        return sum(leaf.count for each in self.found if (leaf := self.leaf(each)) is not None)
+
     def leaf(self, interval: Interval) -> Leaf | None:
         """The key's leaf in an interval of the cover; None if it is absent."""
         index = self.found[interval][0]

@@ -1,119 +1,18 @@
 """Proofs of listings from both stores, compared with proofs from whole trees in memory."""
 
-from collections.abc import Iterator, Sequence
-from random import Random
-
 import pytest
 
 from db import schema
 from db.queries.listing_proofs import fetch_rows, find_index, locate_key
-from db.store import Batch, NotFound, StoreDamaged, Value, WritableStore
+from db.store import NotFound, StoreDamaged, WritableStore
 from ledger.completeness.document import render_document
-from ledger.completeness.families import BY_NAME, milestone_of
-from ledger.completeness.intervals import Interval, closing, cover
+from ledger.completeness.families import milestone_of
+from ledger.completeness.intervals import cover
 from ledger.completeness.proof import Listing, prove_page
-from ledger.completeness.tiles import WIDTH, paths_of
 from ledger.completeness.trees import family_of, place_of
-from ledger.crypto.log_tree import tree_root
+from tests.db.stored_listings import END, FIRST, FRONTIER, MISSING, ROWS, TAGS, shown, write_archive
 from tests.db.stores import CHUNK_SIZE
 from tests.ledger.completeness.ledgers import Archive
-
-FIRST, FRONTIER = 3, 2_150
-
-BEGIN, END = 100, 2_099
-"""The milestones that are in complete intervals."""
-
-TAGS, PARENTS, UPDATES = (
-    BY_NAME[name] for name in ("messages_by_tag", "messages_by_parent", "ledger_updates_by_address")
-)
-RNG = Random(7)
-
-
-def row_of(milestone: int, size: int) -> bytes:
-    return milestone.to_bytes(4, "big") + RNG.randbytes(size)
-
-
-def spread(count: int, first: int, last: int, size: int) -> list[bytes]:
-    return sorted(row_of(RNG.randint(first, last), size) for _ in range(count))
-
-
-def update(milestone: int) -> bytes:
-    return row_of(milestone, 34) + bytes([RNG.randint(0, 1)])
-
-
-ROWS = {
-    place_of(TAGS, b"hot"): spread(1_500, FIRST, FRONTIER, 32),
-    place_of(TAGS, b"hot "): spread(700, 1_610, 1_690, 32),
-    place_of(TAGS, b""): spread(40, FIRST, FRONTIER, 32),
-    place_of(TAGS, b"once"): [row_of(1_200, 32)],
-    place_of(TAGS, b"late"): [row_of(2_120, 32)],
-    place_of(TAGS, b"turns"): spread(256, FIRST, 399, 32) + spread(257, 400, 1_599, 32),
-    place_of(UPDATES, b"\0" + b"\7" * 32): sorted(update(RNG.randint(FIRST, FRONTIER)) for _ in range(300)),
-    **{place_of(PARENTS, RNG.randbytes(32)): spread(1, milestone, milestone, 32) for milestone in range(5, 1_800, 2)},
-}
-"""Hot keys, keys with rows in one interval only, keys without rows up to END, and enough keys for many tiles."""
-
-MISSING = [
-    place_of(TAGS, b"hota"),
-    place_of(TAGS, b"~"),
-    place_of(PARENTS, bytes(32)),
-    place_of(PARENTS, b"\xff" * 32),
-    place_of(UPDATES, b"\x10" + b"\xff" * 32),
-]
-
-
-def interval_rows(archive: Archive, intervals: Sequence[Interval]) -> Iterator[tuple[Value, ...]]:
-    for each in intervals:
-        record = archive.record(each)
-        yield each.end // CHUNK_SIZE, each.end, each.level, record.key_count, record.root, b""
-
-
-def tile_rows(archive: Archive, interval: Interval) -> Iterator[tuple[Value, ...]]:
-    leaves = archive.tree(interval)
-    starts = range(0, len(leaves), WIDTH)
-    hashes = [tree_root(leaves.hashes[start : start + WIDTH]) for start in starts]
-    for number, (start, path) in enumerate(zip(starts, paths_of(hashes), strict=True)):
-        tile = [leaves[index] for index in range(start, min(start + WIDTH, len(leaves)))]
-        encoded = b"".join(each.encode() for each in tile)
-        yield interval.level, interval.number, 0, tile[0].place, number, encoded, path
-
-
-def part_rows(archive: Archive, intervals: Sequence[Interval]) -> Iterator[tuple[Value, ...]]:
-    for interval in intervals:
-        for place in archive.tree(interval).places if interval.level else ():
-            found = []
-            for child in interval.children():
-                index = archive.find(child, place)
-                found += [(child, each) for each in archive.leaves(child, index, index + 1) if each.place == place]
-            if len(found) > 1 and sum(leaf.count for _, leaf in found) >= schema.DIVIDED_FROM:
-                children = b"".join(
-                    child.number.to_bytes(4, "big") + leaf.count.to_bytes(4, "big") + leaf.root for child, leaf in found
-                )
-                yield place, interval.level, interval.number, children
-
-
-def write_rows(batch: Batch) -> None:
-    """The rows of the listings, and their hints."""
-    for place, rows in ROWS.items():
-        family, key = family_of(place), place[1:]
-        ids = [(milestone_of(row), row[4:36]) for row in rows]
-        ranges = sorted({milestone // CHUNK_SIZE for milestone, _ in ids})
-        if family is PARENTS:
-            names = ("parent_id", "milestone_index", "message_id")
-            batch.upsert(schema.parents, names, [(key, *row) for row in ids])
-        elif family is TAGS:
-            names = ("tag", "ms_range_id", "partition_id", "milestone_index", "message_id")
-            batch.upsert(schema.tags, names, [(key, row[0] // CHUNK_SIZE, 0, *row) for row in ids])
-            batch.upsert(schema.tag_hints, schema.tag_hints.names, [(key, "message", each, 0) for each in ranges])
-        else:
-            names = ("address", "ms_range_id", "partition_id", "milestone_index", "output_id", "is_spent")
-            updates = [
-                (key, milestone_of(row) // CHUNK_SIZE, 0, milestone_of(row), row[4:38], bool(row[38])) for row in rows
-            ]
-            batch.upsert(schema.ledger_updates_by_address, names, updates)
-            hints = [(key, "ledger", "address", True, each, 0) for each in ranges]
-            names = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
-            batch.upsert(schema.addresses_hints, names, hints)
 
 
 @pytest.fixture(scope="module")
@@ -123,15 +22,7 @@ def archive() -> Archive:
 
 @pytest.fixture
 def filled(store: WritableStore, archive: Archive) -> WritableStore:
-    """A store with the leaves of the cover only, as if those of smaller intervals were deleted."""
-    closed = list(closing(FIRST, FIRST - 1, FRONTIER))
-    with store.batch() as batch:
-        batch.upsert(schema.interval_roots, schema.interval_roots.names, interval_rows(archive, closed))
-        for interval in cover(FIRST, END):
-            batch.upsert(schema.listing_tiles, schema.listing_tiles.names, tile_rows(archive, interval))
-        batch.upsert(schema.listing_parts, schema.listing_parts.names, part_rows(archive, closed))
-        write_rows(batch)
-        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("chunk_size", str(CHUNK_SIZE))])
+    write_archive(store, archive)
     return store
 
 
@@ -139,11 +30,6 @@ def listing_of(archive: Archive, place: bytes) -> Listing:
     family = family_of(place)
     assert family is not None
     return Listing(archive.network, FIRST, family, place[1:], END)
-
-
-def shown(place: bytes) -> list[bytes]:
-    """The rows of a key that can be proved."""
-    return [row for row in ROWS.get(place, ()) if BEGIN <= milestone_of(row) <= END]
 
 
 async def prove(store: WritableStore, archive: Archive, place: bytes, index: int, count: int) -> bytes:
@@ -179,11 +65,13 @@ async def test_the_place_of_a_row_is_the_number_of_rows_before_it(filled: Writab
         assert await find_index(filled, trees, listing, after) == len(proved)
 
 
-async def test_a_row_that_the_listing_hides_is_noticed(filled: WritableStore, archive: Archive) -> None:
+async def test_rows_that_differ_from_what_was_hashed_are_noticed(filled: WritableStore, archive: Archive) -> None:
     (once,) = ROWS[place_of(TAGS, b"once")]
-    range_id = milestone_of(once) // CHUNK_SIZE
+    names = ("tag", "ms_range_id", "partition_id", "milestone_index", "message_id")
     with filled.batch() as batch:
-        batch.delete(schema.tags, (b"once", range_id, 0, milestone_of(once), once[4:]))
+        batch.upsert(
+            schema.tags, names, [(b"once", milestone_of(once) // CHUNK_SIZE, 0, milestone_of(once), bytes(32))]
+        )
     with pytest.raises(StoreDamaged, match=r"the rows of 016f6e6365 in .* have another root"):
         await prove(filled, archive, place_of(TAGS, b"once"), 0, 10)
 

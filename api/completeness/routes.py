@@ -1,0 +1,76 @@
+"""Proofs that a listing is complete, as documents that verify without this server (docs/proofs.md)."""
+
+from hashlib import sha256
+
+import orjson
+
+from api.completeness.params import Cosigned, FamilyGiven, FirstRow, KeyGiven, Rows, To, parse_key
+from api.completeness.responses import ListingDocument
+from api.http.errors import BadParameter
+from api.http.etags import CURRENT, Cached
+from api.http.operations import Family, Operation
+from api.network import NetworkMount
+from db.queries.listing_proofs import fetch_rows, locate_key
+from db.queries.log import get_audit_path, get_head
+from db.store import NotFound
+from ledger.completeness.document import render_document
+from ledger.completeness.intervals import SMALLEST, complete_to, is_end, log_place_of_cover
+from ledger.completeness.proof import Listing, prove_page
+from ledger.transparency.checkpoint import parse_checkpoint, parse_origin
+from ledger.transparency.note import parse_note
+from ledger.transparency.positions import last_milestone
+
+
+async def prove_listing(
+    network: NetworkMount,
+    family: FamilyGiven,
+    key: KeyGiven,
+    index: FirstRow,
+    page_size: Rows,
+    cosigned: Cosigned,
+    to: To = None,
+) -> Cached:
+    """Returns the proof of a page: that the listing has exactly `total` rows, and that these are at these places.
+
+    The rows are those of the milestones up to `to`, oldest first. The document contains the checkpoint of the log that
+    it verifies against. The status is 404 if the log was not signed, or does not contain a complete interval yet.
+    """
+    place = parse_key(family, key)
+    head = await get_head(network.store, network.name)
+    note = head.cosigned if cosigned else head.checkpoint
+    if note is None:
+        raise NotFound(f"a {'cosigned' if cosigned else 'signed'} checkpoint of the log of {network.name}")
+    checkpoint = parse_checkpoint(parse_note(note).text)
+    first = parse_origin(checkpoint.origin)[1]
+    newest = newest_end(first, checkpoint.size)
+    if newest is None:
+        raise NotFound(f"{SMALLEST} adjacent milestones of {network.name} in its signed log")
+    end = newest if to is None else to
+    if end > newest or not is_end(first, end):
+        expected = f"the last milestone of {SMALLEST} in the signed log, from {SMALLEST - 1} to {newest}"
+        raise BadParameter("to", expected, str(to))
+    listing = Listing(network.name, first, family, place, end)
+    trees = await locate_key(network.store, listing)
+    total = trees.total
+    if index and index >= total:
+        raise BadParameter("index", f"a number below {total}" if total else "0, as there are no rows", str(index))
+    await fetch_rows(network.store, trees, listing, index, page_size)
+    log_path = await get_audit_path(network.store, checkpoint.size, log_place_of_cover(first, end))
+    proof = prove_page(trees, listing, index, page_size, log_path, note.decode())
+    document = render_document(proof).encode()
+    return Cached(orjson.Fragment(document), f'"{sha256(document).hexdigest()}"'.encode(), CURRENT)
+
+
+def newest_end(first: int, size: int) -> int | None:
+    """The last milestone of the newest cover in a log of `size` records; None if it has none."""
+    end = complete_to(first, last_milestone(first, size))
+    while end is not None and log_place_of_cover(first, end) >= size:
+        end = complete_to(first, end - SMALLEST)
+    return end
+
+
+LISTING_PROOFS = Family(
+    "proofs of listings",
+    (Operation("/proofs/listing", prove_listing, ListingDocument, (404,), is_cached=True, is_extension=True),),
+    wrap=lambda value: value,
+)
