@@ -30,6 +30,7 @@ from starlette.types import ASGIApp
 
 from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
+from api.completeness.routes import LISTING_PROOFS
 from api.core_v2.routes import CORE_V2
 from api.description import CHRYSALIS_EXAMPLE, DESCRIPTION, STARDUST_ADDRESSES, STARDUST_EXAMPLE, TAGS, WORMHOLE_EXAMPLE
 from api.events.routes import EVENTS_OF_LEDGER
@@ -224,6 +225,7 @@ def routes(
         (CHRONICLE_SERVICE, replace(of_chrysalis, context=running)),
         (EVENTS_OF_LEDGER, below("", STARDUST_EXAMPLE)),
         (TRANSPARENCY_LOG, below("", CHRYSALIS_EXAMPLE)),
+        (LISTING_PROOFS, below("", CHRYSALIS_EXAMPLE)),
     )
     of_wormhole = (
         (GUARDIAN_V1, Mount("/v1", signed)),

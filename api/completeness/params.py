@@ -31,7 +31,13 @@ KEY = Param(
 )
 FIRST_ROW = Param("index", integer(0, KEYS_MOST), "Place of the first row, oldest first, from 0", 0, default="0")
 ROWS = Param("pageSize", integer(1, PAGE_SIZE_MOST), "Maximum number of rows", 100, default="100")
-TO = Param("to", INDEX, "Last milestone of the listing, as in an earlier document. Default: the newest", 299)
+TO = Param(
+    "to",
+    INDEX,
+    "Last milestone of the listing, as in an earlier document. Default: the newest. The trees of earlier ones are kept "
+    "for 1,000 milestones",
+    299,
+)
 COSIGNED = flag("cosigned", "Prove it in the newest checkpoint that witnesses cosigned", "false")
 
 FamilyGiven = Annotated[Family, FAMILY]

@@ -16,6 +16,7 @@ from db.store import NotFound
 from ledger.completeness.document import render_document
 from ledger.completeness.intervals import SMALLEST, complete_to, is_end, log_place_of_cover
 from ledger.completeness.proof import Listing, prove_page
+from ledger.crypto.log_tree import from_left
 from ledger.transparency.checkpoint import parse_checkpoint, parse_origin
 from ledger.transparency.note import parse_note
 from ledger.transparency.positions import last_milestone
@@ -44,7 +45,7 @@ async def prove_listing(
     first = parse_origin(checkpoint.origin)[1]
     newest = newest_end(first, checkpoint.size)
     if newest is None:
-        raise NotFound(f"{SMALLEST} adjacent milestones of {network.name} in its signed log")
+        raise NotFound(f"an interval of {SMALLEST} milestones in the signed log of {network.name}")
     end = newest if to is None else to
     if end > newest or not is_end(first, end):
         expected = f"the last milestone of {SMALLEST} in the signed log, from {SMALLEST - 1} to {newest}"
@@ -55,8 +56,9 @@ async def prove_listing(
     if index and index >= total:
         raise BadParameter("index", f"a number below {total}" if total else "0, as there are no rows", str(index))
     await fetch_rows(network.store, trees, listing, index, page_size)
-    log_path = await get_audit_path(network.store, checkpoint.size, log_place_of_cover(first, end))
-    proof = prove_page(trees, listing, index, page_size, log_path, note.decode())
+    at = log_place_of_cover(first, end)
+    path = await get_audit_path(network.store, checkpoint.size, at)
+    proof = prove_page(trees, listing, index, page_size, from_left(checkpoint.size, at, path), note.decode())
     document = render_document(proof).encode()
     return Cached(orjson.Fragment(document), f'"{sha256(document).hexdigest()}"'.encode(), CURRENT)
 

@@ -162,7 +162,7 @@ async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Ro
     part = bisect_right([*_parts(row["parts"])], trees.place)
     tile = await _tile(store, interval, part, upper=at) or await _tile(store, interval, part)
     if tile is None:
-        raise NotFound(f"the tree of milestones {interval.start} to {interval.end}, which is no longer kept")
+        raise NotFound(f"the leaves of the tree of milestones {interval.start} to {interval.end}")
     tiles = [tile]
     index = tile.find(trees.place)
     if index == tile.stop < keys:

@@ -95,6 +95,11 @@ def beside_leaf(size: int, index: int) -> list[tuple[int, int]]:
     return found[::-1]
 
 
+def from_left(size: int, index: int, path: Sequence[bytes]) -> list[bytes]:
+    """Returns the audit path of a leaf in the order of `prove_range`: from left to right."""
+    return [root for _, root in sorted(zip(beside_leaf(size, index), path, strict=True))]
+
+
 def root_of_audit_path(size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bytes:
     """Returns the root to which the audit path of a leaf hash leads, as `root_of_range` does for a proof.
 

@@ -1,4 +1,4 @@
-"""Requests for the transparency log of the Chrysalis oracle ledger, and the expected bodies."""
+"""Requests for the transparency log and proofs of listings of the Chrysalis oracle ledger, and the expected bodies."""
 
 import base64
 
@@ -34,6 +34,13 @@ def of_log(oracle: Oracle) -> ApiRequests:
         "/log/consistency": [proof_of(log, older, size) for older in (1, 7, 32, size)] + [proof_of(log, 7, 11)],
         "/log/proof/{index}": [ApiRequest({"index": index}, log.proof(index - 1).hex()) for index in (1, 20, size)],
     }
+
+
+def of_listing_proofs(oracle: Oracle) -> ApiRequests:
+    """The requests for proofs of listings. The oracle ledger is shorter than an interval."""
+    message = f"an interval of 100 milestones in the signed log of {oracle.expected['network']} is not in this archive"
+    given = {"family": "messages_by_tag", "key": "", "index": 0, "pageSize": 10}
+    return {"/proofs/listing": [ApiRequest(given, {"error": {"code": "404", "message": message}})]}
 
 
 def proof_of(log: ReferenceLog, older: int, size: int) -> ApiRequest:

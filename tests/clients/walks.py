@@ -17,7 +17,7 @@ from tests.clients.api_requests_analytics import of_analytics
 from tests.clients.api_requests_events import of_events
 from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
-from tests.clients.api_requests_log import of_log
+from tests.clients.api_requests_log import of_listing_proofs, of_log
 from tests.clients.api_requests_plugins import of_participation, of_supply
 from tests.clients.api_requests_poi import of_poi
 from tests.clients.api_requests_search import of_all_networks, of_one_network
@@ -104,6 +104,7 @@ def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiReque
         | of_seeds(stardust)
         | of_events(oracle, stardust)
         | of_log(oracle)
+        | of_listing_proofs(oracle)
         | of_one_network(oracle, stardust),
         "/api/core/v2": core_v2,
         STARDUST_MOUNT: core_v2,
@@ -143,8 +144,9 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
     networks |= dict.fromkeys(of_stardust, stardust.network)
     for path, method, operation, is_alias in contract():
         mount, below = place(path, method)
-        status = 200 if "200" in operation["responses"] else 501
         network = {"network": networks[mount]} if mount in networks else {}
         for each in requests[mount][below]:
             given = network | each.given
+            error = each.answer.get("error") if isinstance(each.answer, dict) else None
+            status = int(error["code"]) if error else 200
             yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying, is_alias)

@@ -1,5 +1,6 @@
 """Proofs of listings over HTTP, compared with documents from whole trees in memory."""
 
+import json
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +12,7 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.admin.migrate import migrate
-from db.connect import StoreSettings, open_store
+from db.connect import StoreSettings, open_adapter, open_store
 from db.store import WritableStore
 from ledger.completeness.check import LogHead, check_document
 from ledger.crypto.bech32 import format_address
@@ -31,6 +32,7 @@ from tests.db.stored_listings import (
     write_archive,
     write_log,
 )
+from tests.db.stores import CHUNK_SIZE
 from tests.ledger.completeness.ledgers import Archive
 
 KEY = SigningKey("permanode/permatest-1/3", bytes(range(32)))
@@ -43,9 +45,9 @@ def archive() -> Archive:
 
 
 def made(folder: Path, archive: Archive, key: SigningKey | None) -> tuple[StoreSettings, Checkpoint]:
-    settings = StoreSettings(url=f"sqlite:///{folder}", network=archive.network)
+    settings = StoreSettings(url=f"sqlite:///{folder}", network=archive.network, chunk_size=CHUNK_SIZE)
     migrate(settings)
-    with closing(open_store(settings)) as store:
+    with closing(open_adapter(settings, writable=True)) as store:
         write_archive(store, archive)
         return settings, write_log(store, archive, key)
 
@@ -102,11 +104,14 @@ async def test_all_pages_together_have_all_rows(client: httpx.AsyncClient) -> No
     assert [b64decode(each) for each in rows] == shown(place)
 
 
-async def test_an_earlier_end_keeps_the_pages_of_a_listing_together(client: httpx.AsyncClient) -> None:
+async def test_an_earlier_end_is_served_while_its_trees_are_kept(client: httpx.AsyncClient, archive: Archive) -> None:
     place = place_of(TAGS, b"hot")
     earlier = await client.get(PATH, params=query(place, to=1_999, pageSize=1))
-    assert earlier.status_code == 404
-    assert earlier.json()["error"]["message"].endswith("which is no longer kept")
+    unsigned = json.loads(archive.document(place, 1_999, 0, 1))
+    assert earlier.json() == {**unsigned, "checkpoint": earlier.json()["checkpoint"]}
+    oldest = await client.get(PATH, params=query(place, to=1_899, pageSize=1))
+    assert oldest.status_code == 404
+    assert "the leaves of the tree of milestones 1600 to 1699" in oldest.json()["error"]["message"]
 
 
 async def test_an_address_is_also_accepted_in_bech32(client: httpx.AsyncClient) -> None:

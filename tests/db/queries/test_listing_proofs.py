@@ -80,5 +80,5 @@ async def test_trees_that_are_no_longer_kept_are_not_found(filled: WritableStore
     interval = cover(FIRST, END)[0]
     with filled.batch() as batch:
         batch.delete(schema.listing_tiles, (*interval, 0))
-    with pytest.raises(NotFound, match=f"milestones {interval.start} to {interval.end}, which is no longer kept"):
+    with pytest.raises(NotFound, match=f"the leaves of the tree of milestones {interval.start} to {interval.end}"):
         await locate_key(filled, listing_of(archive, place_of(TAGS, b"hot")))

@@ -211,7 +211,7 @@ def test_trees_of_old_covers_are_not_kept(everywhere: Stores) -> None:
         with closing(open_store(loading.store)) as store:
             await fetch_trees(store, listing, 0, 1)
 
-    with pytest.raises(NotFound, match="no longer kept"):
+    with pytest.raises(NotFound, match="the leaves of the tree"):
         asyncio.run(fetch())
 
 
