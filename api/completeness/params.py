@@ -29,7 +29,7 @@ KEY = Param(
     required=True,
     empty_is_none=False,
 )
-FIRST_ROW = Param("index", integer(0, KEYS_MOST), "Place of the first row, oldest first, from 0", 0, default="0")
+FIRST_ROW = Param("offset", integer(0, KEYS_MOST), "Place of the first row, oldest first, from 0", 0, default="0")
 ROWS = Param("pageSize", integer(1, PAGE_SIZE_MOST), "Maximum number of rows", 100, default="100")
 TO = Param(
     "to",

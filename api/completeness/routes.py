@@ -26,7 +26,7 @@ async def prove_listing(
     network: NetworkMount,
     family: FamilyGiven,
     key: KeyGiven,
-    index: FirstRow,
+    offset: FirstRow,
     page_size: Rows,
     cosigned: Cosigned,
     to: To = None,
@@ -53,12 +53,12 @@ async def prove_listing(
     listing = Listing(network.name, first, family, place, end)
     trees = await locate_key(network.store, listing)
     total = trees.total
-    if index and index >= total:
-        raise BadParameter("index", f"a number below {total}" if total else "0, as there are no rows", str(index))
-    await fetch_rows(network.store, trees, listing, index, page_size)
+    if offset and offset >= total:
+        raise BadParameter("offset", f"a number below {total}" if total else "0, as there are no rows", str(offset))
+    await fetch_rows(network.store, trees, listing, offset, page_size)
     at = log_place_of_cover(first, end)
     path = await get_audit_path(network.store, checkpoint.size, at)
-    proof = prove_page(trees, listing, index, page_size, from_left(checkpoint.size, at, path), note.decode())
+    proof = prove_page(trees, listing, offset, page_size, from_left(checkpoint.size, at, path), note.decode())
     document = render_document(proof).encode()
     return Cached(orjson.Fragment(document), f'"{sha256(document).hexdigest()}"'.encode(), CURRENT)
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from db import schema
 from db.listing.spans import within
 from db.listing.streams import Source, get_chunk_size, lookup_source, partition_source
+from db.listing.turns import give_way, must_give_way
 from db.model import Table
 from db.partitions import ms_range_id
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
@@ -25,7 +26,7 @@ from ledger.completeness.tiles import Tile, decode_tile, prove_leaves
 from ledger.completeness.trees import Child, Leaf, children_root, groups_of, place_of
 from ledger.crypto.log_tree import HASH_BYTES, tree_root
 
-PAGE = 10_000
+PAGE = 1_000
 CHILD_BYTES = 4 + 4 + HASH_BYTES
 
 OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
@@ -289,6 +290,8 @@ async def _rows(store: Store, listing: Listing, interval: Interval, limit: int |
         found += [_row_id(table, row) for row in rows]
         if limit is not None:
             return found[:limit]
+        if must_give_way():
+            await give_way()
     return found
 
 

@@ -39,7 +39,7 @@ def of_log(oracle: Oracle) -> ApiRequests:
 def of_listing_proofs(oracle: Oracle) -> ApiRequests:
     """The requests for proofs of listings. The oracle ledger is shorter than an interval."""
     message = f"an interval of 100 milestones in the signed log of {oracle.expected['network']} is not in this archive"
-    given = {"family": "messages_by_tag", "key": "", "index": 0, "pageSize": 10}
+    given = {"family": "messages_by_tag", "key": "", "offset": 0, "pageSize": 10}
     return {"/proofs/listing": [ApiRequest(given, {"error": {"code": "404", "message": message}})]}
 
 

@@ -82,7 +82,7 @@ async def test_documents_verify_with_the_signed_checkpoint(
         for index, count in ((0, 100), (20, 7), (300, 50)):
             if index and index >= len(shown(place)):
                 continue
-            answer = await client.get(PATH, params=query(place, index=index, pageSize=count))
+            answer = await client.get(PATH, params=query(place, offset=index, pageSize=count))
             assert answer.status_code == 200, answer.text
             note = answer.json()["checkpoint"]
             unsigned = archive.document(place, END, index, count)
@@ -98,7 +98,7 @@ async def test_all_pages_together_have_all_rows(client: httpx.AsyncClient) -> No
     place = place_of(TAGS, b"turns")
     rows: list[str] = []
     while len(rows) < len(shown(place)):
-        page = (await client.get(PATH, params=query(place, index=len(rows), pageSize=97))).json()
+        page = (await client.get(PATH, params=query(place, offset=len(rows), pageSize=97))).json()
         assert page["total"] == len(shown(place))
         rows += page["rows"]
     assert [b64decode(each) for each in rows] == shown(place)
@@ -135,8 +135,8 @@ async def test_an_address_is_also_accepted_in_bech32(client: httpx.AsyncClient) 
         ({"key": "00" * 65}, "a key of messages_by_tag: 0 to 64 bytes as hex"),
         ({"family": "messages_by_parent"}, "a key of messages_by_parent: 32 bytes as hex"),
         ({"family": "transactions_by_address"}, "33 bytes as hex, or a bech32 address"),
-        ({"index": "2000"}, "a number below 1"),
-        ({"index": "-1"}, "index"),
+        ({"offset": "2000"}, "a number below 1"),
+        ({"offset": "-1"}, "offset"),
         ({"pageSize": "0"}, "pageSize"),
         ({"pageSize": "1001"}, "pageSize"),
         ({"to": "2098"}, "the last milestone of 100 in the signed log, from 99 to 2099"),

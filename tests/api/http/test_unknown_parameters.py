@@ -29,6 +29,7 @@ STRICT = re.compile(
     r"|/(wormhole|api)/v1/(gaps(/|$)|coverage$|guardian-sets$|vaas/.*/(signatures|verification)$)"
     r"|/wormhole/events/(readrows|findrows)$"
     r"|/milestones/{index}/messages$|/core/v2/sync$|^/api/{network}/events$|^/api/({network}/)?search$"
+    r"|^/api/{network}/(log(/|$)|proofs/listing$)"
 )
 """Operations that no other program has, and those whose original rejects unknown parameters."""
 

@@ -40,6 +40,8 @@ LISTINGS = sorted(
     and not OF_CHAINS.search(path)
     and PENDING not in path
     and not OF_WORMHOLE.search(path)
+    # The oracle ledger is shorter than an interval. A proof reads the rows of one interval beside its page.
+    and not path.endswith("/proofs/listing")
 )
 PAGE_SIZES = (1, 10, 100, 1000)
 
