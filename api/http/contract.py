@@ -25,6 +25,8 @@ OF_NETWORK = "_of_network"
 
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 
+TEXT = {"schema": {"type": "string"}}
+
 FIRST_ERROR = 400
 
 ERRORS_OF_ALL = (401, 429, 500, 503)
@@ -141,7 +143,8 @@ def responses(
     """The responses beside the JSON body: bytes, exports, 304, and errors in the order of their statuses."""
     own: dict[str, Any] = {}
     if operation.answer is None or operation.raw is not None:
-        own = {"content": {operation.media_type if operation.answer is None else SERIALIZED: BINARY}}
+        media_type = operation.media_type if operation.answer is None else SERIALIZED
+        own = {"content": {media_type: TEXT if media_type.startswith("text/") else BINARY}}
     elif operation.exports:
         answer = example_of(operation.answer)
         own = {

@@ -86,6 +86,8 @@ def main() -> None:
         found = ask(client=client, **arguments)
         if isinstance(found.parsed, file):
             answer = found.parsed.payload.read().hex()
+        elif isinstance(found.parsed, str):
+            answer = found.parsed.encode().hex()
         else:
             check_typed(found.parsed, operation)
             answer = written(found.parsed)
