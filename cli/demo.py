@@ -37,8 +37,10 @@ from etl.report import Progress
 from etl.sources.files import archive_files
 from etl.sources.lines import lines
 from etl.sources.unpacking import open_stream
+from etl.transparency.signing_key import create_key
 from ledger.crypto.bech32 import format_address
 from ledger.networks import find_network
+from ledger.transparency.keys import Kind
 from ledger.wormhole.payloads import TokenTransfer, decode_payload
 from ledger.wormhole.vaa import decode_vaa
 
@@ -112,6 +114,7 @@ def run(port: int, folder: Path = FOLDER, store: str | None = None) -> None:
     settings = demo_settings(folder, store)
     for sample in SAMPLES:
         migrate(settings.store(sample.network))
+        create_log_key(settings.store(sample.network))
     if missing := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
         load(missing, settings, folder / "lake")
     base = f"http://{HOST}:{port}"
@@ -170,9 +173,19 @@ def demo_settings(folder: Path, store: str | None) -> Settings:
         given = {"url": store_of(sample, folder, store), **dict(sample.given)}
         if keys := sample.coordinator_keys():
             given["coordinator_keys"] = keys
+        if sample is not WORMHOLE:
+            given["log_key"] = str(folder / f"{sample.network}.key")
         given |= {name.removeprefix("PERMANODE_STORE_").lower(): value for name, value in of_store.items()}
         flags |= {f"networks.{sample.network}.{name}": ("--store", value) for name, value in given.items()}
     return read(None, {}, flags)
+
+
+def create_log_key(settings: StoreSettings) -> None:
+    """Creates the key that signs a network's transparency log, unless it exists. A Wormhole network has none."""
+    file = Path(settings.log_key)
+    if settings.log_key and not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        create_key(file, f"demo/{settings.network}", Kind.SIGNATURE)
 
 
 def store_of(sample: Sample, folder: Path, store: str | None) -> str:
@@ -216,6 +229,7 @@ def chrysalis_requests() -> list[tuple[str, str]]:
         ("messages by index", f"/api/v1/messages?index={index}"),
         ("outputs of an address", f"/api/v1/addresses/{address}/outputs"),
         ("a milestone", f"/api/v1/milestones/{EXAMPLE_MILESTONE}"),
+        ("the signed state of the transparency log", f"/api/{CHRYSALIS.network}/log"),
     ]
 
 

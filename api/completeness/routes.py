@@ -43,7 +43,7 @@ async def prove_listing(
         raise NotFound(f"a {'cosigned' if cosigned else 'signed'} checkpoint of the log of {network.name}")
     checkpoint = parse_checkpoint(parse_note(note).text)
     first = parse_origin(checkpoint.origin)[1]
-    newest = newest_end(first, checkpoint.size)
+    newest = complete_to(first, last_milestone(first, checkpoint.size))
     if newest is None:
         raise NotFound(f"an interval of {SMALLEST} milestones in the signed log of {network.name}")
     end = newest if to is None else to
@@ -61,14 +61,6 @@ async def prove_listing(
     proof = prove_page(trees, listing, offset, page_size, from_left(checkpoint.size, at, path), note.decode())
     document = render_document(proof).encode()
     return Cached(orjson.Fragment(document), f'"{sha256(document).hexdigest()}"'.encode(), CURRENT)
-
-
-def newest_end(first: int, size: int) -> int | None:
-    """The last milestone of the newest cover in a log of `size` records; None if it has none."""
-    end = complete_to(first, last_milestone(first, size))
-    while end is not None and log_place_of_cover(first, end) >= size:
-        end = complete_to(first, end - SMALLEST)
-    return end
 
 
 LISTING_PROOFS = Family(

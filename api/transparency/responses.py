@@ -33,13 +33,15 @@ class CosignedCheckpoint(LogCheckpoint):
 
 class LogState(BaseModel):
     """The state of a log. `newest` contains all records, up to the milestone `lastMilestone`. `signed` is null without
-    a key.
+    a key. `completeTo` is the last milestone of the listings that the signed log proves complete; null before the end
+    of the first interval.
     """
 
     model_config = whole_example(
         origin="permanode/permatest-1/1",
         firstMilestone=1,
         lastMilestone=50,
+        completeTo=None,
         newest={"size": 50, "root": ROOT},
         signed={"size": 50, "root": ROOT},
         verifier="permanode/permatest-1/1+33d9dfe5+Aa4Gn7nRzMqgWJYhXAHRYpcmwJvCMCMbDvNEsjUQU5qV",
@@ -48,6 +50,7 @@ class LogState(BaseModel):
     origin: str
     firstMilestone: int
     lastMilestone: int
+    completeTo: int | None
     newest: LogCheckpoint
     signed: LogCheckpoint | None
     verifier: str | None

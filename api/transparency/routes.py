@@ -16,6 +16,7 @@ from api.network import NetworkMount
 from api.transparency.responses import LogConsistency, LogState
 from db.queries import log
 from db.store import NotFound
+from ledger.completeness.intervals import complete_to
 from ledger.transparency.checkpoint import Checkpoint, parse_checkpoint, parse_origin
 from ledger.transparency.errors import LogError
 from ledger.transparency.keys import read_timestamp
@@ -63,6 +64,7 @@ async def log_state(network: NetworkMount) -> Json:
         "origin": origin,
         "firstMilestone": first,
         "lastMilestone": last_milestone(first, size),
+        "completeTo": None if head.signed is None else complete_to(first, last_milestone(first, head.signed.size)),
         "newest": shown(head.newest),
         "signed": None if head.signed is None else shown(head.signed),
         "verifier": head.verifier,

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice, zip_longest
 from typing import TypeAlias
 
 from db.queries.log import LogHead
 from etl.report import Notify, Progress, quiet
+from etl.transparency.history import LogForked
 from etl.transparency.stored_log import AT_ONCE, StoredLog
 from ledger.completeness.intervals import Interval
 from ledger.crypto.log_tree import EMPTY
@@ -13,7 +15,7 @@ from ledger.transparency.checkpoint import Checkpoint, make_origin, parse_origin
 from ledger.transparency.errors import LogError
 from ledger.transparency.growth import LogBuilder
 from ledger.transparency.keys import SigningKey
-from ledger.transparency.positions import Cover, closed_by, last_milestone, size_after
+from ledger.transparency.positions import Cover, closed_by, last_milestone, milestone_at, size_after
 from ledger.transparency.records import CoverRecord, IntervalRecord, MilestoneRecord, Record, parse_record
 from ledger.transparency.tiles import Place
 
@@ -71,6 +73,27 @@ class LogAppender:
         head = self._signed(head)
         self._log.publish(head)
         return head
+
+    def check(self, to: int) -> None:
+        """Compares the records of the log up to milestone `to` with those of the ledger state.
+
+        Raises:
+            LogForked: they differ. The message names the first milestone that does.
+        """
+        head = self._log.head
+        if head is None:
+            return
+        origin, size = head.newest.origin, head.newest.size
+        first = parse_origin(origin)[1]
+        last = min(to, last_milestone(first, size))
+        records = islice(self._log.records(), size_after(first, last))
+        for index, (logged, record) in enumerate(zip_longest(records, self._records(first, first - 1, last))):
+            if logged != record:
+                milestone = milestone_at(first, index)
+                raise LogForked(
+                    f"fork of the log {origin} at milestone {milestone}: the ledger state has another record than the "
+                    f"log with the index {index}. The log was not continued"
+                )
 
     def _grow(self, newest: Checkpoint, records: Iterable[bytes], first: int, to: int) -> LogBuilder:
         builder = LogBuilder.resume(newest.size, newest.root, self._log.files.read_place)

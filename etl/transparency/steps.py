@@ -68,14 +68,20 @@ def fork_check(publication: Publication) -> WholeCheck:
 
 
 def append_log(publication: Publication, *, again: bool = False) -> None:
-    """Appends the milestones that have records, and signs the checkpoint. `again`: writes all rows of the log to the
-    store.
+    """Appends the milestones that have records, and signs the checkpoint.
+
+    `again`: compares all records of the log with those of the ledger state, and writes all its rows to the store.
+
+    Raises:
+        LogForked: the copies of the log or its records differ.
     """
     stored, reads, settings = log_of(publication), publication.reads, publication.store_settings
     stored.open(again=again)
     proved = reads.proved()
     if proved:
         appender = LogAppender(stored, settings.network, reads.closed_records, key_of(settings), publication.notify)
+        if again:
+            appender.check(proved.stop - 1)
         appender.append(proved.start, proved.stop - 1)
 
 

@@ -4,7 +4,7 @@ Files are written before rows. Whatever ends a run in between, the next one comp
 one and completes it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -18,7 +18,15 @@ from ledger.transparency.checkpoint import Checkpoint, parse_origin
 from ledger.transparency.errors import LogError
 from ledger.transparency.positions import milestone_at
 from ledger.transparency.tiled_tree import TiledTree
-from ledger.transparency.tiles import Place, TileReader, narrow, places_of, width_at
+from ledger.transparency.tiles import (
+    TILE_WIDTH,
+    Place,
+    TileReader,
+    narrow,
+    places_of,
+    split_bundle,
+    width_at,
+)
 
 AT_ONCE = 500
 """Tiles and bundles per transaction of the store: at most 15 MB."""
@@ -90,6 +98,13 @@ class StoredLog:
             self.write_rows(pieces)
             self._write_head_row(head)
         self.head = head
+
+    def records(self) -> Iterator[bytes]:
+        """The records up to the head, from the files."""
+        size = 0 if self.head is None else self.head.newest.size
+        for number in range(-(-size // TILE_WIDTH)):
+            place = Place(None, number, width_at(size, 0, number))
+            yield from split_bundle(self.files.read_place(place), place.width)
 
     def write_rows(self, pieces: Iterable[tuple[Place, bytes]]) -> None:
         """Writes tiles and bundles to the store."""

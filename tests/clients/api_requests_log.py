@@ -15,6 +15,7 @@ def of_log(oracle: Oracle) -> ApiRequests:
         "origin": log.origin,
         "firstMilestone": 1,
         "lastMilestone": size,
+        "completeTo": None,
         "newest": {"size": size, "root": text(log.root)},
         "signed": {"size": size, "root": text(log.root)},
         "verifier": log.key.verifier.text,

@@ -13,7 +13,7 @@ import pytest
 from db import schema
 from db.connect import open_adapter
 from db.queries.log import LogHead
-from etl.transparency.append import ordered
+from etl.transparency.append import LogAppender, ordered
 from etl.transparency.history import LogForked
 from etl.transparency.log_files import LogFiles
 from etl.transparency.stored_log import StoredLog
@@ -132,6 +132,18 @@ def test_rows_are_written_again_from_the_files(tmp_path: Path) -> None:
             batch.upsert(schema.log_tiles, schema.log_tiles.names, [(0, 0, 256, b"damaged")])
         log.open(again=True)
     assert rows_of(settings) == rows
+
+
+def test_a_rebuild_notices_records_that_are_logged_otherwise(tmp_path: Path) -> None:
+    settings, lake = made_store(tmp_path / "store"), tmp_path / "lake"
+    append(settings, lake, LAST)
+    with opened(settings, lake) as log:
+        log.open()
+        LogAppender(log, NETWORK, source()).check(LAST + 100)
+        changed = LogAppender(log, NETWORK, source(forged_from=700))
+        changed.check(699)
+        with pytest.raises(LogForked, match=r"fork of the log permanode/permatest-1/1 at milestone 700: "):
+            changed.check(LAST)
 
 
 def test_without_a_key_the_log_grows_unsigned_and_a_later_key_signs(tmp_path: Path) -> None:
