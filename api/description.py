@@ -53,6 +53,7 @@ TAGS = {
     "explorer v2": "The explorer API of inx-chronicle: blocks by tag, ledger updates, balances, richest addresses.",
     "analytics v2": "The analytics API of inx-chronicle, and series per milestone, hour and day.",
     "transparency log": "An append-only log of milestones and trees of listings, as C2SP tlog-tiles, and its proofs.",
+    "proofs of listings": "Proofs that a listing is complete, which verify without this server.",
     "proof of inclusion": "Proofs that a milestone references or applied a block (inx-poi). Create and validate them.",
     "events": "Milestones, messages by tag or address, and outputs, from any milestone on, also as a live stream.",
     "indexer": "Stardust outputs by address, tag, condition and age (TIP-26), and the same lists with spent outputs.",
