@@ -17,6 +17,7 @@ from tests.api.contract import Request, described, filled_in, prefilled, with_ea
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
+from tests.reference_log import reference_log
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +26,13 @@ def demo_app(
 ) -> Iterator[Any]:
     """The application that the demo serves."""
     settings = demo.demo_settings(tmp_path_factory.mktemp("demo"), None)
+    network = demo.CHRYSALIS.network
     stores = [
-        fill(settings.store(demo.CHRYSALIS.network), oracle),
+        fill(settings.store(network), oracle),
         fill_stardust(settings.store(demo.STARDUST.network), stardust),
         world.fill(settings.store(demo.WORMHOLE.network)),
     ]
+    reference_log(network, oracle.milestones).write(stores[0])
     yield serving.settled_app(settings)
     for store in stores:
         store.close()
