@@ -46,6 +46,9 @@ SMALLEST = 5
 
 LAST = 50
 
+GEOMETRY = 100_000, 90_000
+"""That of no other test: stores that others load have intervals of 100 milestones."""
+
 
 @pytest.fixture(autouse=True)
 def small_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +104,7 @@ def tables_of(loading: Loading) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_roots_are_those_of_the_input_files(everywhere: Stores, name: str) -> None:
-    loading, report = everywhere.loaded(name)
+    loading, report = everywhere.loaded(name, GEOMETRY)
     assert report.ledger_index == LAST
     assert log_of(loading) == expected(name)
 
@@ -197,14 +200,14 @@ async def prove_all(
 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_every_listing_is_proved(everywhere: Stores, name: str) -> None:
-    loading, _ = everywhere.loaded(name)
+    loading, _ = everywhere.loaded(name, GEOMETRY)
     ends = (44, 49) if everywhere.kind == "sqlite" else (49,)
     asyncio.run(prove_all(loading, expected(name), listings(LEDGERS[name][0](), 0), ends))
 
 
 @on(SQLITE)
 def test_trees_of_old_covers_are_not_kept(everywhere: Stores) -> None:
-    loading, _ = everywhere.loaded("chrysalis from genesis")
+    loading, _ = everywhere.loaded("chrysalis from genesis", GEOMETRY)
     listing = proof.Listing("permatest-1", 1, BY_NUMBER[1], b"tag", 4)
 
     async def fetch() -> None:
@@ -226,7 +229,7 @@ def forget(loading: Loading) -> None:
 
 @on(SQLITE)
 def test_an_older_store_gets_its_roots_with_the_next_load(everywhere: Stores, tmp_path: Path) -> None:
-    loading, _ = everywhere.loaded("chrysalis from genesis")
+    loading, _ = everywhere.loaded("chrysalis from genesis", GEOMETRY)
     forget(loading)
     assert log_of(loading) == []
     loading.load(*chrysalis_lines(tmp_path, [LAST]))
@@ -237,7 +240,7 @@ def test_an_older_store_gets_its_roots_with_the_next_load(everywhere: Stores, tm
 def test_a_follower_leaves_large_intervals_to_the_load_with_days(
     everywhere: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loading, _ = everywhere.loaded("chrysalis from genesis")
+    loading, _ = everywhere.loaded("chrysalis from genesis", GEOMETRY)
     forget(loading)
     monkeypatch.setattr(advance, "HEAD_LEVEL", 0)
     whole = expected("chrysalis from genesis")
@@ -254,7 +257,7 @@ def log_size(milestone: int) -> int:
 
 @on(SQLITE)
 def test_a_damaged_row_is_computed_again(everywhere: Stores) -> None:
-    loading, _ = everywhere.loaded("chrysalis from genesis")
+    loading, _ = everywhere.loaded("chrysalis from genesis", GEOMETRY)
     found = tables_of(loading)
     lost = Unreadable(schema.listing_tiles, [])
     assert set(emptied([lost])) == set(LISTINGS)
