@@ -242,6 +242,7 @@ materialized_views_enabled: false
 auto_snapshot: false
 concurrent_reads: 8
 concurrent_writes: 8
+write_request_timeout: 10000ms
 file_cache_size: 64MiB
 batch_size_warn_threshold: 16MiB
 batch_size_fail_threshold: 16MiB
