@@ -25,6 +25,7 @@ from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_betw
 from etl.completeness.milestones import FLAGS, Change, milestone_rows
 from etl.completeness.rows import ORDER, listing_rows
 from etl.completeness.trees import WrittenTree, write_tree
+from etl.engine.arrow_frames import collected
 from etl.engine.ordering import ordered_batches
 from etl.report import Progress
 from etl.run_lease import AT_HEAD
@@ -88,9 +89,9 @@ class ListingTrees:
         if frontier - done > size_of(0):
             number = F.expr(f"milestone_index DIV {size_of(0)}").alias("number")
             milestones = self.publication.lake.milestones([(done + 1, frontier)])
-            counts = milestones.groupBy(number).agg(F.sum("message_count").alias("messages")).collect()
+            counts = collected(milestones.groupBy(number).agg(F.sum("message_count").alias("messages")))
             waiting = 0
-            for row in sorted(counts):
+            for row in counts.sort_by("number").to_pylist():
                 waiting += row["messages"]
                 end = Interval(0, row["number"]).end
                 if waiting >= MESSAGES_AT_ONCE and end < frontier:
