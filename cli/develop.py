@@ -74,7 +74,7 @@ FAST = [
 ]
 
 
-PROCESSES = 3
+PROCESSES = 2
 """One more than the cores of a small machine: tests wait for servers, installations and timeouts."""
 
 
