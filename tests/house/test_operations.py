@@ -196,7 +196,7 @@ def test_every_path_of_the_server_responds(operated: tuple[Path, str]) -> None:
     assert {prefix, sockets, "/health", "/metrics"} < paths
     (emitter,) = re.findall(r"--emitter (\S+)", PAGE)
     for path in (paths - {prefix, sockets}) | {f"{prefix}/info"}:
-        found = httpx.get(base + path.replace("CHAIN/ADDRESS", emitter).replace("NETWORK", "mainnet"))
+        found = httpx.get(base + path.replace("CHAIN/ADDRESS", emitter).replace("NETWORK", IOTA["PERMANODE_NETWORK"]))
         # The log of this network has no key, so nothing of it is signed.
         assert found.status_code == (404 if path.endswith("/log/checkpoint") else 200), path
     assert "mqtt/v1" in httpx.get(f"{base}/api/routes").json()["routes"]
