@@ -229,7 +229,6 @@ def chrysalis_requests() -> list[tuple[str, str]]:
         ("messages by index", f"/api/v1/messages?index={index}"),
         ("outputs of an address", f"/api/v1/addresses/{address}/outputs"),
         ("a milestone", f"/api/v1/milestones/{EXAMPLE_MILESTONE}"),
-        ("the signed state of the transparency log", f"/api/{CHRYSALIS.network}/log"),
     ]
 
 

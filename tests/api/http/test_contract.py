@@ -36,8 +36,11 @@ OF_STARDUST = (
 )
 """Among the paths that a Stardust network serves."""
 
+OF_TILES = "/log/tile/"
+"""The number of a tile has several segments, which a parameter of OpenAPI cannot have."""
+
 REQUESTS = {
-    "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE.pattern}|{contract.OF_LONGER_LEDGERS}$"),
+    "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE.pattern}|{contract.OF_LONGER_LEDGERS}$|{OF_TILES}"),
     "stardust": ("include", OF_STARDUST),
     "wormhole": ("include", OF_WORMHOLE.pattern),
 }

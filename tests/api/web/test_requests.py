@@ -14,7 +14,13 @@ from tests.api.wormhole_network import World
 
 CHRYSALIS, STARDUST = "permatest-1", "permatest-2"
 
-UNKNOWN = {GAPS: ("the ledger state is not known", "an analysis of"), TWO_ERAS: ("unknown protocol parameters",)}
+NO_LOG = "a transparency log of"
+
+UNKNOWN = {
+    STARDUST: (NO_LOG,),
+    GAPS: (NO_LOG, "the ledger state is not known", "an analysis of"),
+    TWO_ERAS: (NO_LOG, "unknown protocol parameters"),
+}
 """What the archive of a network does not know, in errors of operations that need it."""
 
 
