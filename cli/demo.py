@@ -114,7 +114,6 @@ def run(port: int, folder: Path = FOLDER, store: str | None = None) -> None:
     settings = demo_settings(folder, store)
     for sample in SAMPLES:
         migrate(settings.store(sample.network))
-        create_log_key(settings.store(sample.network))
     if missing := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
         load(missing, settings, folder / "lake")
     base = f"http://{HOST}:{port}"
@@ -148,6 +147,7 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
             for sample in group:
                 given: dict[str, Any] = {option: sample.files / name for option, name in sample.beside}
                 store_settings, etl = settings.store(sample.network), replace(etl, lake=str(lakes / sample.network))
+                create_log_key(store_settings)
                 with shown() as notify:
                     done = runs.load(store_settings, etl, [sample.files], notify=notify, **given)
                 print(present(done))
