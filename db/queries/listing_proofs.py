@@ -19,7 +19,7 @@ from db.partitions import ms_range_id
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
 from db.store import Bound, Key, NotFound, Row, Store, StoreDamaged
 from ledger.completeness.families import Family, milestone_of
-from ledger.completeness.intervals import Interval, cover, size_of
+from ledger.completeness.intervals import FACTOR, Interval, cover, size_of
 from ledger.completeness.proof import Listing
 from ledger.completeness.records import IntervalRecord
 from ledger.completeness.tiles import Tile, decode_tile, prove_leaves
@@ -264,10 +264,9 @@ def _hash(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[by
         leaves[number] = Leaf(leaf.place, len(of_number), tree_root(groups_of(of_number)))
     for level in range(interval.level):
         trees.inner.update({Interval(level, number): each for number, each in leaves.items()})
-        larger = size_of(level + 1) // size_of(level)
         leaves = {
             number: _joined(leaf.place, level, [(each, leaves[each]) for each in inside])
-            for number, inside in groupby(sorted(leaves), key=lambda each: each // larger)
+            for number, inside in groupby(sorted(leaves), key=lambda each: each // FACTOR)
         }
     if leaves != {interval.number: leaf}:
         raise StoreDamaged(f"listing_tiles: the rows of {leaf.place.hex()} in {interval} have another root")

@@ -31,7 +31,7 @@ from etl.report import Progress
 from etl.run_lease import AT_HEAD
 from etl.writers.publish import Publication
 from ledger.completeness.families import BY_NAME
-from ledger.completeness.intervals import Interval, closing, lowest, size_of
+from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 250_000
@@ -78,7 +78,7 @@ class ListingTrees:
             done = to
 
     def _done(self, first: int) -> int:
-        """The last milestone that is done; `first` − 1 if there is none."""
+        """The last milestone that is done; `first` − 1 before the first one."""
         begun, done = (self.publication.reads.info(name) for name in (PROVED_FROM, PROVED_TO))
         return int(done) if done is not None and begun == str(first) else first - 1
 
@@ -224,7 +224,10 @@ class ListingTrees:
 
 def _is_kept(first: int, interval: Interval, frontier: int) -> bool:
     """Whether the store has the leaves of an interval when the frontier is reached."""
-    parent = Interval(interval.level + 1, interval.number // (size_of(1) // size_of(0)))
+    if interval.level == LEVELS - 1:
+        # No larger interval contains it.
+        return True
+    parent = Interval(interval.level + 1, interval.number // FACTOR)
     is_inside = parent.number >= lowest(first, parent.level)
     return not is_inside or parent.end + schema.TREES_KEPT > frontier
 

@@ -264,3 +264,9 @@ def test_a_damaged_row_is_computed_again(everywhere: Stores) -> None:
     forget(loading)
     loading.rebuild()
     assert tables_of(loading) == found
+
+
+def test_leaves_of_the_largest_intervals_are_kept_at_any_frontier() -> None:
+    largest = intervals.Interval(intervals.LEVELS - 1, 0)
+    assert advance._is_kept(1, largest, intervals.MILESTONE_MOST)
+    assert not advance._is_kept(1, intervals.Interval(0, 0), intervals.MILESTONE_MOST)
