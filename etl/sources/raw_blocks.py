@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from etl.sources.cone import NO_TRANSACTION, Cone, Entry, RejectedItem
+from etl.sources.milestone_groups import by_milestone
 from ledger.eras import STARDUST
 from ledger.ids import message_id
 from ledger.reader import CodecError
@@ -38,29 +39,13 @@ def is_packed(head: bytes) -> bool:
 
 
 def groups(stream: BinaryIO, most: int | None, skipped: Callable[[int, int], None]) -> Iterator[tuple[int, int, bytes]]:
-    """Yields (record number from 1, offset, bytes) for the records of each milestone and for those before the first.
+    """Returns (record number from 1, offset, bytes) of the records of each milestone and of those before the first.
 
     `skipped` receives number and bytes of the records of a milestone with more than `most` bytes. Raises EOFError for a
     truncated file and ValueError for an invalid record.
     """
-    first, offset, size = 1, 0, 0
-    held: list[bytes] = []
-    for number, record in enumerate(_records(stream), 1):
-        if size and record.startswith(_PAYLOAD, _LENGTH.size):
-            if held:
-                yield first, offset, b"".join(held)
-            else:
-                skipped(first, size)
-            first, offset, size, held = number, offset + size, 0, []
-        size += len(record)
-        if most is None or size <= most:
-            held.append(record)
-        else:
-            held.clear()
-    if held:
-        yield first, offset, b"".join(held)
-    elif size:
-        skipped(first, size)
+    records = ((record, 1, record.startswith(_PAYLOAD, _LENGTH.size)) for record in _records(stream))
+    return by_milestone(records, most, skipped)
 
 
 def _records(stream: BinaryIO) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import orjson
 
 from etl.sources.cone import Cone, Entry, RejectedItem
+from etl.sources.milestone_groups import by_milestone
 from etl.static_client import (
     BLOCK_HEAD,
     BLOCK_MAGIC,
@@ -51,30 +52,20 @@ def milestone_of_block(line: bytes) -> int:
 def static_groups(
     stream: BinaryIO, most: int | None, skipped: Callable[[int, int], None]
 ) -> Iterator[tuple[int, int, bytes]]:
-    """Yields (record number from 1, offset, bytes) of the blocks of each milestone.
+    """Returns (record number from 1, offset, bytes) of the blocks of each milestone.
 
     `skipped` receives number and bytes of a milestone with more than `most` bytes. Raises EOFError for a truncated
     file, and ValueError for an invalid block.
     """
-    number, first, offset, size, milestone = 1, 1, 0, 0, -1
-    held: list[bytes] = []
+    return by_milestone(_parts(stream), most, skipped)
+
+
+def _parts(stream: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
+    """Each block, its number of records, and whether it begins another milestone."""
+    milestone = -1
     for block, count in _blocks(stream):
-        if size and milestone_of_block(block) != milestone:
-            if held:
-                yield first, offset, b"".join(held)
-            else:
-                skipped(first, size)
-            first, offset, size, held = number, offset + size, 0, []
-        milestone = milestone_of_block(block)
-        number, size = number + count, size + len(block)
-        if most is None or size <= most:
-            held.append(block)
-        else:
-            held.clear()
-    if held:
-        yield first, offset, b"".join(held)
-    elif size:
-        skipped(first, size)
+        before, milestone = milestone, milestone_of_block(block)
+        yield block, count, milestone != before
 
 
 def _blocks(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
