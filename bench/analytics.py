@@ -254,14 +254,14 @@ def rows_of(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> list[tuple[
     return sorted((tuple(text(row[name]) for name in names) for row in rows), key=repr)
 
 
-def filled(archives: Path, folder: Path, messages: int) -> StoreSettings:
-    """A store of a generated archive loaded from its genesis without analytics, created if it does not exist."""
+def filled(archives: Path, folder: Path, messages: int, *options: str) -> StoreSettings:
+    """A store of a generated archive loaded from its genesis with these options, created if it does not exist."""
     generated, store, growing = archive(archives, messages), folder / "store", folder / "store.growing"
     if not store.exists():
         settings = StoreSettings(url=f"sqlite:///{growing.absolute()}", network=GENERATED.network)
         migrate(settings)
         genesis = str(generated / "all" / "genesis.json")
-        show("load", load(settings, "local[*]", generated / "all", "--genesis", genesis, "--no-analytics"))
+        show("load", load(settings, "local[*]", generated / "all", "--genesis", genesis, *options))
         growing.rename(store)
     return StoreSettings(url=f"sqlite:///{store.absolute()}", network=GENERATED.network)
 
@@ -283,7 +283,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ["PERMANODE_ETL_ENGINE"] = options.engine
     with tempfile.TemporaryDirectory() as name:
-        store = filled(options.archives, options.folder or Path(name), options.messages)
+        store = filled(options.archives, options.folder or Path(name), options.messages, "--no-analytics")
         lake = Path(store.url.removeprefix("sqlite:///")) / "lake"
         print(machine())
         report, _ = run(store, "analytics", "--all")

@@ -18,8 +18,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from bench.load import GENERATED, ROOT, archive, load, machine, show
-from db.admin.migrate import migrate
+from bench.analytics import filled
+from bench.load import ROOT, machine
 from db.connect import StoreSettings, open_adapter
 from db.schema.protocols import IOTA
 from etl.deep_check.queries import compared
@@ -27,18 +27,6 @@ from etl.engine.current import SAIL
 
 LEAST_RATE = 100_000
 """The bar: rows per second and core."""
-
-
-def filled(archives: Path, folder: Path, messages: int) -> StoreSettings:
-    """A store of a generated archive with its ledger state and analytics, created if it does not exist."""
-    generated, store, growing = archive(archives, messages), folder / "store", folder / "store.growing"
-    if not store.exists():
-        settings = StoreSettings(url=f"sqlite:///{growing.absolute()}", network=GENERATED.network)
-        migrate(settings)
-        genesis = str(generated / "all" / "genesis.json")
-        show("load", load(settings, "local[*]", generated / "all", "--genesis", genesis))
-        growing.rename(store)
-    return StoreSettings(url=f"sqlite:///{store.absolute()}", network=GENERATED.network)
 
 
 def rows_of(store: StoreSettings) -> int:
