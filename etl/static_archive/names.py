@@ -77,7 +77,7 @@ def boundary(first: int, last: int) -> int:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a folder; None if there is none. Raises ValueError for another file."""
+    """The manifest of a folder; None without one. Raises ValueError for another file."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
