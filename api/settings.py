@@ -7,6 +7,9 @@ from limits import parse
 
 from api.http.auth import JWT_SECRET_BYTES_MIN
 
+SERVERS = ("uvicorn", "granian")
+"""HTTP servers. Both enforce the limits of docs/limits.md."""
+
 LEAST: Mapping[str, float] = {
     "workers": 1,
     "deadline_s": 0.001,
@@ -30,6 +33,10 @@ class ApiSettings:
     host: str = field(default="127.0.0.1", metadata={"help": "address to listen on"})
     port: int = field(default=8000, metadata={"help": "port to listen on"})
     workers: int = field(default=1, metadata={"help": "number of server processes; each opens the stores itself"})
+    server: str = field(
+        default="uvicorn",
+        metadata={"help": "HTTP server: uvicorn, or granian (the extra granian; Linux)"},
+    )
     access_log: bool = field(default=False, metadata={"help": "log one line per request, with its id"})
     deadline_s: float = field(default=10.0, metadata={"help": "timeout of a request in seconds; the response is a 503"})
     shutdown_s: int = field(default=30, metadata={"help": "seconds that open requests have to finish after SIGTERM"})
@@ -87,6 +94,8 @@ class ApiSettings:
     )
 
     def __post_init__(self) -> None:
+        if self.server not in SERVERS:
+            raise ValueError(f"server must be {' or '.join(SERVERS)}, not {self.server!r}")
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")

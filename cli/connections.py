@@ -27,8 +27,10 @@ from cli.response_cycle import ResponseCycle
 
 log = logging.getLogger("permanode.connections")
 
-HEADERS_MAX = 128
-"""Maximum of headers of a request. A head of short ones takes fifty times its size in memory."""
+HEADERS_MAX = 100
+"""Maximum of headers of a request. A head of short ones takes fifty times its size in memory. granian has the same
+maximum, which cannot be set.
+"""
 
 PIPELINED_MAX = 32
 """Maximum of requests that wait on one connection behind another one."""

@@ -24,7 +24,7 @@ REQUIREMENTS = HOME / "deploy" / "requirements"
 TOOLS = Path(sys.executable).parent
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "serve": ("cassandra", "acsylla"),
+    "serve": ("cassandra", "acsylla", "granian"),
     "load": ("spark", "sail", "deep"),
     "dev": ("dev",),
 }

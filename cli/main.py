@@ -50,6 +50,7 @@ EXTRAS = {
     "sqlglot": "spark",
     "cassandra": "cassandra",
     "acsylla": "acsylla",
+    "granian": "granian",
     "pytest": "dev",
 }
 """The extra that installs each package."""

@@ -33,6 +33,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on [PERMANODE_API_HOST].")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on [PERMANODE_API_PORT].")] = None,
     workers: Annotated[int | None, typer.Option(help="Number of server processes [PERMANODE_API_WORKERS].")] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="NAME", help="HTTP server: uvicorn or granian [PERMANODE_API_SERVER].")
+    ] = None,
 ) -> None:
     """Serves the HTTP API of every network in the settings.
 
@@ -40,7 +43,12 @@ def serve(
     """
     from cli import serving
 
-    own = {"api_host": ("--host", host), "api_port": ("--port", port), "api_workers": ("--workers", workers)}
+    own = {
+        "api_host": ("--host", host),
+        "api_port": ("--port", port),
+        "api_workers": ("--workers", workers),
+        "api_server": ("--server", server),
+    }
     serving.serve(context.obj.settings(**own), announce=typer.echo)
 
 

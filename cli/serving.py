@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -33,6 +33,9 @@ from cli.settings import Settings, SettingsError, read
 from db.connect import StoreSettings, find_parameters, open_store
 from db.roles import KINDS, STARDUST_KINDS
 from db.store import StoreError, WritableStore
+
+if TYPE_CHECKING:
+    from cli.granian_server import GranianConfig
 
 log = logging.getLogger("permanode")
 
@@ -95,7 +98,7 @@ def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
     """
     connections, backlog = fit_files(api.connections)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-    config = LimitedConfig(
+    config = config_class(api)(
         app,
         Limits(connections, api.head_bytes, api.head_s, api.send_s),
         backlog=backlog,
@@ -118,6 +121,17 @@ def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
     with tempfile.TemporaryDirectory(prefix="permanode-metrics-") as folder:
         os.environ[SHARED_FOLDER] = folder
         Multiprocess(config, [listener]).run()
+
+
+def config_class(api: ApiSettings) -> "type[LimitedConfig | GranianConfig]":
+    """The configuration of the server that the settings name. Raises SettingsError if it is not installed."""
+    if api.server == "uvicorn":
+        return LimitedConfig
+    try:
+        from cli.granian_server import GranianConfig
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"api.server is granian, but {error.name} is missing: install the extra granian") from error
+    return GranianConfig
 
 
 def listen(host: str, port: int) -> socket.socket:

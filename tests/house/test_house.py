@@ -170,7 +170,7 @@ def test_what_is_installed_has_the_pinned_versions_and_hashes() -> None:
     constraints = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     versions = {plain(line): line.partition("==")[2] for line in constraints if not line.startswith("#")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    extras = {"serve": ("cassandra", "acsylla"), "load": ("spark", "sail", "deep"), "dev": ("dev",)}
+    extras = {"serve": ("cassandra", "acsylla", "granian"), "load": ("spark", "sail", "deep"), "dev": ("dev",)}
     needed = set(project["project"]["dependencies"])
     locked: set[str] = set()
     for name, file in LOCKS.items():

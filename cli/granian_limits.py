@@ -1,0 +1,233 @@
+"""Limits of connections that granian has no settings for: their number, keep-alive, and what streams may buffer.
+
+granian limits heads by itself (`max_buffer_size`, `header_read_timeout`), and the kernel ends connections whose clients
+do not read (`TCP_USER_TIMEOUT`, which the listener passes on). The rest is here: a tick looks at the connections that
+the kernel has, and knows from the requests that pass through `Limiter.serve` which of them wait for their clients.
+
+Invariants:
+1. A connection without a request for its time is ended. Beyond `connections`, the one that has waited longest is ended
+   for a new one; if all have requests, new ones get a 503.
+2. An exception of the application ends the connection. granian would end the body as if it were complete.
+3. What a stream has given to granian and the client has not taken is bounded: granian keeps four parts of a body.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from api.http.sending import ABORT
+from api.mqtt.packets import PACKET_MAX_BYTES
+from cli.accepted_sockets import Accepted, Client, accepted, queued
+from cli.connections import HEADERS_MAX, LOG_EVERY_S, SWEEP_S, Limits
+
+log = logging.getLogger("permanode.connections")
+
+TICK_S = 0.05
+"""Seconds between two looks at the connections that wait to be accepted."""
+
+SWEEP_WEBSOCKETS_S = 0.25
+"""Seconds between two checks of all connections while there are WebSockets."""
+
+WEBSOCKET_MAX_BYTES = 4 * PACKET_MAX_BYTES
+"""Maximum of bytes from a client without a whole message. granian itself reads messages of up to 64 MiB."""
+
+CLOCKS_S = 0.1
+"""How far the kernel's time of the last bytes may differ from the event loop's."""
+
+PART_BYTES = 16_384
+"""Maximum size of a part of a stream."""
+
+REJECTED = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+SERVING = math.inf
+
+
+class Limiter:
+    """Enforces the limits of one process.
+
+    Args:
+        app: the application (ASGI).
+        listener: the listening socket.
+        limits: of each connection and of their number.
+        keep_alive_s: seconds for which a connection waits for another request.
+    """
+
+    def __init__(self, app: Any, listener: socket.socket, limits: Limits, keep_alive_s: float) -> None:
+        self.app, self.listener, self.limits, self.keep_alive_s = app, listener, limits, keep_alive_s
+        self.family, self.port = listener.family, listener.getsockname()[1]
+        self.loop = asyncio.get_running_loop()
+        self.waiting: dict[Client, float] = {}
+        """Clients whose first request has come → since when the server waits for the next one, or SERVING."""
+        self.new: dict[Client, float] = {}
+        """Clients without a request so far → since when."""
+        self.websockets: dict[Client, int] = {}
+        """Clients with a WebSocket → the bytes that had come when its last message came, or 0."""
+        self.swept_at = self.loop.time()
+        self.not_logged, self.logged_at = 0, -LOG_EVERY_S
+        self.timer = self.loop.call_later(TICK_S, self.tick)
+
+    # Requests
+
+    async def serve(self, watcher: Any) -> None:
+        """Calls the application with a request or WebSocket of granian."""
+        scope, protocol = watcher.scope, watcher.proto
+        client = scope["client"]
+        self.waiting[client] = SERVING
+        send = protocol.send
+        try:
+            if scope["type"] == "websocket":
+                await self.serve_websocket(scope, protocol)
+            elif self.is_too_long(scope):
+                await send({"type": "http.response.start", "status": 431, "headers": [(b"connection", b"close")]})
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                scope["extensions"] = {ABORT: {"call": lambda: self.abort(client)}}
+                scope["root_path"] = ""
+                await self.app(
+                    scope,
+                    protocol.receive,
+                    lambda message: (
+                        send(message)
+                        if len(message.get("body", b"")) <= PART_BYTES or not message.get("more_body", False)
+                        else send_parts(send, message["body"])
+                    ),
+                )
+        except BaseException as error:  # noqa: BLE001  (granian logs it)
+            self.abort(client)
+            watcher.err(error)
+        else:
+            watcher.done()
+        finally:
+            self.waiting[client] = self.loop.time()
+
+    async def serve_websocket(self, scope: Any, protocol: Any) -> None:
+        """Serves a WebSocket, or rejects it if there are too many connections."""
+        client = scope["client"]
+        if sum(1 for _ in accepted(self.family, self.port)) > self.limits.connections:
+            self.report_full("a WebSocket was rejected")
+            await protocol.send({"type": "websocket.http.response.start", "status": 503, "headers": []})
+            await protocol.send({"type": "websocket.http.response.body", "body": b""})
+            return
+
+        async def receive() -> Any:
+            message = await protocol.receive()
+            self.websockets[client] = 0
+            return message
+
+        self.websockets[client] = 0
+        try:
+            scope["root_path"] = ""
+            await self.app(scope, receive, protocol.send)
+        finally:
+            del self.websockets[client]
+
+    def is_too_long(self, scope: Any) -> bool:
+        """Whether a head is longer than allowed. granian reads up to twice as much before it rejects one."""
+        headers = scope["headers"]
+        size = len(scope["raw_path"]) + len(scope["query_string"])
+        for name, value in headers:
+            size += len(name) + len(value)
+        return size > self.limits.head_bytes or len(headers) > HEADERS_MAX
+
+    def abort(self, client: Client) -> None:
+        """Ends the connection of a client without sending what waits for it."""
+        for each in accepted(self.family, self.port):
+            if each.client == client:
+                each.end()
+                return
+
+    # Connections
+
+    def tick(self) -> None:
+        """Checks the connections if some wait to be accepted, or if the last check was long ago."""
+        waiting = queued(self.listener)
+        pause_s = SWEEP_WEBSOCKETS_S if self.websockets else SWEEP_S
+        if waiting or self.loop.time() - self.swept_at >= pause_s:
+            self.sweep(waiting)
+        self.timer = self.loop.call_later(TICK_S, self.tick)
+
+    def sweep(self, queued_now: int) -> None:
+        """Ends connections whose time is over, and the oldest ones without a request if there are too many."""
+        self.swept_at = now = self.loop.time()
+        idle: list[tuple[float, Client]] = []
+        present, count = set(), 0
+        for each in accepted(self.family, self.port):
+            present.add(each.client)
+            if self.is_over(each, now):
+                each.end()
+                continue
+            count += 1
+            since = self.waiting.get(each.client, self.new.get(each.client, now))
+            if since != SERVING:
+                idle.append((since, each.client))
+        self.waiting = {client: since for client, since in self.waiting.items() if client in present}
+        self.new = {client: self.new.get(client, now) for client in present if client not in self.waiting}
+        excess = count + queued_now - self.limits.connections
+        if excess > 0:
+            self.make_room({client for _, client in sorted(idle)[:excess]}, queued_now)
+
+    def is_over(self, connection: Accepted, now: float) -> bool:
+        """Whether the time of a connection without a request is over, or its WebSocket sent too much."""
+        client = connection.client
+        if client in self.websockets:
+            counted = self.websockets[client]
+            if not counted:
+                self.websockets[client] = connection.received
+            elif connection.received - counted > WEBSOCKET_MAX_BYTES:
+                log.warning("a WebSocket sent more than %d bytes without a message", WEBSOCKET_MAX_BYTES)
+                return True
+            return False
+        since = self.waiting.get(client)
+        if since is None:
+            return now - self.new.get(client, now) >= self.limits.head_s
+        # Bytes that came since then are the beginning of a head, whose time granian limits.
+        return now - since >= self.keep_alive_s and connection.quiet_s >= now - since - CLOCKS_S
+
+    def make_room(self, oldest: set[Client], queued_now: int) -> None:
+        """Ends these connections. Without any, rejects those that wait to be accepted."""
+        if oldest:
+            self.report_full("the one that waited longest was closed")
+            for each in accepted(self.family, self.port):
+                if each.client in oldest:
+                    each.end()
+            return
+        for _ in range(queued_now):
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.report_full("a new one was rejected")
+            with connection, contextlib.suppress(OSError):
+                connection.setblocking(False)
+                connection.send(REJECTED)
+
+    def report_full(self, what: str) -> None:
+        """Logs that a connection was closed for the limit, at most every LOG_EVERY_S."""
+        now = self.loop.time()
+        self.not_logged += 1
+        if now - self.logged_at >= LOG_EVERY_S:
+            log.warning(
+                "more than %d connections: %d times since the last message, %s",
+                self.limits.connections, self.not_logged, what,
+            )  # fmt: skip
+            self.not_logged, self.logged_at = 0, now
+
+    def close(self) -> None:
+        """Ends the checks."""
+        self.timer.cancel()
+        self.listener.close()
+
+    def end_all(self) -> None:
+        """Ends all connections."""
+        for each in accepted(self.family, self.port):
+            each.end()
+
+
+async def send_parts(send: Callable[[dict[str, Any]], Awaitable[None]], body: bytes) -> None:
+    """Sends a part of a stream in smaller ones."""
+    for start in range(0, len(body), PART_BYTES):
+        await send({"type": "http.response.body", "body": body[start : start + PART_BYTES], "more_body": True})
