@@ -15,6 +15,11 @@ import pytest
 
 from tests.conftest import ROOT
 
+SERVERS = ("uvicorn", "granian")
+"""The HTTP servers of `permanode serve`. Tests for which the server matters run with both, as `PERMANODE_API_SERVER`
+makes all others do.
+"""
+
 
 def free_port() -> int:
     with socket.socket() as probe:

@@ -1,7 +1,8 @@
 """The application that tests start in separate processes, and a program that serves it with a slow store.
 
 `uvicorn --factory tests.api.served:make` serves it as usual. `python -m tests.api.served PORT WORKERS` is for tests
-that stop a server during a request: each read takes SLOW_S, and its start is printed on stdout.
+that stop a server during a request: each read takes SLOW_S, and its start is printed on stdout. PERMANODE_API_SERVER
+names the HTTP server, PERMANODE_API_SHUTDOWN_S the time of open requests.
 """
 
 import asyncio
@@ -53,4 +54,7 @@ def make_slow() -> Any:
 
 if __name__ == "__main__":
     port, workers = map(int, sys.argv[1:])
-    run("tests.api.served:make_slow", listen("127.0.0.1", port), ApiSettings(workers=workers))
+    server = os.environ.get("PERMANODE_API_SERVER", "uvicorn")
+    shutdown_s = int(os.environ.get("PERMANODE_API_SHUTDOWN_S", "30"))
+    api = ApiSettings(workers=workers, server=server, shutdown_s=shutdown_s)
+    run("tests.api.served:make_slow", listen("127.0.0.1", port), api)

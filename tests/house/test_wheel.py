@@ -218,7 +218,9 @@ def test_a_cluster_is_migrated_and_served(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", ["", "[spark]", "[sail]", "[cassandra]", "[scylla]", "[cassandra,acsylla]", "[granian]"])
+@pytest.mark.parametrize(
+    "extra", ["", "[spark]", "[sail]", "[cassandra]", "[scylla]", "[cassandra,acsylla]", "[granian]"]
+)
 def test_pip_installs_it_into_an_empty_environment(built: dict[str, Path], extra: str, tmp_path: Path) -> None:
     """From the package registry, in the pinned versions."""
     venv.create(tmp_path / "new", with_pip=True)

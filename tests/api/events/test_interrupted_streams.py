@@ -13,7 +13,7 @@ import pytest
 from tests.api.events.reference_events import Json
 from tests.api.events.test_events import growing, parsed
 from tests.api.oracle import Oracle
-from tests.api.processes import free_port, started, wait_for
+from tests.api.processes import SERVERS, free_port, started, wait_for
 
 ENDS = (20, 30, 40, 50)
 """The newest milestone of the store while each of the servers runs."""
@@ -23,7 +23,9 @@ MOST_BYTES = 3_000
 
 
 @contextmanager
-def served(folder: Path, network: str, hrp: str, log: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+def served(
+    folder: Path, network: str, hrp: str, log: Path, http_server: str
+) -> Iterator[tuple[str, Callable[[], None]]]:
     """Runs `permanode serve` over a store; yields its URL, and a function that kills it."""
     settings = {
         "PERMANODE_STORE": f"sqlite:///{folder}",
@@ -32,6 +34,7 @@ def served(folder: Path, network: str, hrp: str, log: Path) -> Iterator[tuple[st
         "PERMANODE_STORE_CHUNK_SIZE": "7",
         "PERMANODE_STORE_PARTITION_SIZE": "3",
         "PERMANODE_API_PORT": str(free_port()),
+        "PERMANODE_API_SERVER": http_server,
     }
     with started("-c", "from cli.main import main; main()", "serve", log=log, **settings) as process:
         base = f"http://127.0.0.1:{settings['PERMANODE_API_PORT']}"
@@ -57,8 +60,9 @@ def cut(url: str, query: Json, last: str, most_bytes: int, *, at_end: Callable[[
     return text[:most_bytes].rpartition("\n\n")[0] + "\n\n"
 
 
+@pytest.mark.parametrize("http_server", SERVERS)
 @pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, count: int) -> None:
+def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, count: int, http_server: str) -> None:
     rng = random.Random(count)
     stages = growing(tmp_path / "store", oracle, *ENDS)
     ledger = next(stages)
@@ -75,7 +79,10 @@ def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, c
         last = ids[-1] if ids else last
 
     for number, end in enumerate(ENDS):
-        with served(tmp_path / "store", mount.name, mount.bech32_hrp, tmp_path / f"{number}.log") as (url, kill):
+        with served(tmp_path / "store", mount.name, mount.bech32_hrp, tmp_path / f"{number}.log", http_server) as (
+            url,
+            kill,
+        ):
             due = [each for each in expected if each["milestoneIndex"] <= end]
             for _ in range(count // len(ENDS)):
                 # Small parts, so that the cuts last until the end; sometimes nothing at all.
@@ -85,6 +92,6 @@ def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, c
             assert found == due[: len(found)]
         next(stages, None)
     assert cuts == count
-    with served(tmp_path / "store", mount.name, mount.bech32_hrp, tmp_path / "last.log") as (url, _):
+    with served(tmp_path / "store", mount.name, mount.bech32_hrp, tmp_path / "last.log", http_server) as (url, _):
         take(cut(url, query, last, 10**9))
     assert found == expected

@@ -24,7 +24,7 @@ from api.http.content_negotiation import choose_form
 from tests.api.conftest import filled_store
 from tests.api.mqtt import raw
 from tests.api.oracle import Oracle
-from tests.api.processes import free_port, started, wait_for
+from tests.api.processes import SERVERS, free_port, started, wait_for
 
 pytestmark = pytest.mark.thorough
 
@@ -52,8 +52,9 @@ MIB = 1024**2
 
 
 class Served(NamedTuple):
-    """A server: its port, process id and log."""
+    """A server: its name, port, process id and log."""
 
+    name: str
     port: int
     pid: int
     log: Path
@@ -103,18 +104,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Path:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, oracle: Oracle, log: Path, code: str = SERVE, **more: str) -> Iterator[Served]:
+def serving(folder: Path, oracle: Oracle, log: Path, name: str, code: str = SERVE, **more: str) -> Iterator[Served]:
     port = free_port()
     network = oracle.expected["network"]
     settings = LIMITS | more | {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network}
+    settings["PERMANODE_API_SERVER"] = name
     with started("-c", code, "serve", "--port", str(port), log=log, **settings) as process:
         wait_for(f"http://127.0.0.1:{port}", process)
-        yield Served(port, process.pid, log)
+        yield Served(name, port, process.pid, log)
 
 
-@pytest.fixture(scope="module")
-def server(folder: Path, oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(folder, oracle, tmp_path_factory.mktemp("log") / "stderr") as found:
+@pytest.fixture(scope="module", params=SERVERS)
+def server(
+    folder: Path, oracle: Oracle, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Served]:
+    with serving(folder, oracle, tmp_path_factory.mktemp("log") / "stderr", request.param) as found:
         yield found
 
 
@@ -166,7 +170,7 @@ def test_a_head_without_end_is_not_kept(server: Served, closed: contextlib.ExitS
         # The kernel may have buffered some of it.
         assert sent < 30 * MIB
         if response:
-            assert re.match(rb"HTTP/1.1 (431|200) ", response), response[:100]
+            assert re.match(rb"HTTP/1.1 (431|414|400|200) ", response), response[:100]
     assert server.memory - before < 30 * MIB
     server.answers()
 
@@ -178,7 +182,7 @@ def test_a_head_without_end_is_not_kept(server: Served, closed: contextlib.ExitS
         (b"GET /" + b"a" * 66_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", 431),
         (b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: " + b"a" * 60_000 + b"\r\n\r\n", 200),
         (b"GET /health HTTP/1.1\r\nhost: x\r\nx-a: " + b"a" * 66_000 + b"\r\n\r\n", 431),
-        (b"GET /health HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(120)) + b"\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(90)) + b"\r\n", 200),
         (b"GET /health HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x-%d: a\r\n" % n for n in range(300)) + b"\r\n", 431),
     ],
 )
@@ -190,7 +194,8 @@ def test_the_size_of_a_head(server: Served, closed: contextlib.ExitStack, head: 
         for start in range(0, len(head), step):
             connection.sendall(head[start : start + step])
             time.sleep(0.01)
-    assert connection.recv(65_536).startswith(b"HTTP/1.1 %d " % status)
+    allowed = (b"431", b"414") if status == 431 else (b"%d" % status,)
+    assert connection.recv(65_536).split(b" ")[1] in allowed
     server.answers()
 
 
@@ -203,7 +208,8 @@ def test_a_head_that_does_not_come_in_time_ends_the_connection(
         each.sendall(begin)
     for each in connections:
         response = rest(each)
-        assert response.startswith(b"HTTP/1.1 408 ") if begin else response == b""
+        is_answered = begin and server.name != "granian"
+        assert response.startswith(b"HTTP/1.1 408 ") if is_answered else response == b""
 
 
 def send_slowly(connection: socket.socket) -> None:
@@ -261,11 +267,12 @@ def test_connections_with_requests_are_not_closed_for_new_ones(server: Served, c
     server.answers()
 
 
+@pytest.mark.parametrize("name", SERVERS)
 def test_few_file_descriptors_suffice(
-    folder: Path, oracle: Oracle, tmp_path: Path, closed: contextlib.ExitStack
+    folder: Path, oracle: Oracle, tmp_path: Path, closed: contextlib.ExitStack, name: str
 ) -> None:
     more = {"PERMANODE_API_CONNECTIONS": "2000", "PERMANODE_API_HEAD_S": "60"}
-    with serving(folder, oracle, tmp_path / "stderr", LIMITED_FILES, **more) as server:
+    with serving(folder, oracle, tmp_path / "stderr", name, LIMITED_FILES, **more) as server:
         assert server.logged("256 open files are allowed")
         silent = [closed.enter_context(server.open()) for _ in range(400)]
         for _ in range(5):

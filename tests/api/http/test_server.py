@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,12 +15,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
-from tests.api.processes import free_port, permanode, started, wait_for
+from tests.api.processes import SERVERS, free_port, permanode, started, wait_for
 from tests.api.served import SLOW_S
 
 pytestmark = pytest.mark.thorough
 
 WORKERS = (1, 2)
+EACH_SERVER = pytest.mark.parametrize("http_server", SERVERS)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,12 @@ def network(oracle: Oracle) -> str:
     return name
 
 
-@pytest.fixture(scope="module")
-def server(folder: Path, network: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with permanode(folder, network, tmp_path_factory.mktemp("log") / "stderr") as base:
+@pytest.fixture(scope="module", params=SERVERS)
+def server(
+    folder: Path, network: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("log") / "stderr"
+    with permanode(folder, network, log, PERMANODE_API_SERVER=request.param) as base:
         yield base
 
 
@@ -101,13 +106,15 @@ def test_head_sends_the_headers_of_get_and_not_a_byte_more(server: str, oracle: 
         assert any(line.startswith(b"content-length: ") for line in reported)
 
 
+@EACH_SERVER
 @pytest.mark.parametrize("workers", WORKERS)
 def test_sigterm_lets_requests_under_way_finish(
-    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
     port, entry = free_port(), oracle.entries[0]
     base, requested = f"http://127.0.0.1:{port}", 4
     variables = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
+    variables["PERMANODE_API_SERVER"] = http_server
     arguments = ("-m", "tests.api.served", str(port), str(workers))
     with started(*arguments, log=tmp_path / "stderr", **variables) as process, ThreadPoolExecutor(requested) as pool:
         wait_for(base, process)
@@ -127,12 +134,39 @@ def test_sigterm_lets_requests_under_way_finish(
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
+@EACH_SERVER
+@pytest.mark.parametrize("workers", WORKERS)
+def test_requests_that_take_longer_than_allowed_do_not_delay_the_end(
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
+) -> None:
+    port, entry = free_port(), oracle.entries[0]
+    base = f"http://127.0.0.1:{port}"
+    variables = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
+    variables |= {"PERMANODE_API_SERVER": http_server, "PERMANODE_API_SHUTDOWN_S": "0"}
+    with (
+        started("-m", "tests.api.served", str(port), str(workers), log=tmp_path / "stderr", **variables) as process,
+        ThreadPoolExecutor() as pool,
+    ):
+        wait_for(base, process)
+        answer = pool.submit(httpx.get, f"{base}/api/v1/messages/{entry['id']}", timeout=30)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n"
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(SLOW_S + 10)
+        assert time.monotonic() - begun < SLOW_S
+        assert isinstance(answer.exception(), httpx.TransportError)
+    assert process.returncode in (0, -signal.SIGTERM)
+
+
+@EACH_SERVER
 @pytest.mark.parametrize("workers", WORKERS)
 def test_the_access_log_is_json_lines_on_stderr(
-    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
     log, ids = tmp_path / "stderr", [entry["id"] for entry in oracle.entries[:20]]
     settings = {"PERMANODE_API_ACCESS_LOG": "true", "PERMANODE_API_WORKERS": str(workers)}
+    settings["PERMANODE_API_SERVER"] = http_server
     with permanode(folder, network, log, **settings) as base:
         expected = []
         for number, message_id in enumerate(ids):
@@ -163,15 +197,17 @@ def counted(text: str, **labels: str) -> float:
     )
 
 
+@EACH_SERVER
 @pytest.mark.parametrize("workers", WORKERS)
 def test_any_worker_reports_what_all_of_them_answered(
-    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
     log, requested = tmp_path / "stderr", 60
+    settings = {"PERMANODE_API_WORKERS": str(workers), "PERMANODE_API_SERVER": http_server}
     # Every request has its own connection, which any worker may accept.
     anew = httpx.Limits(max_keepalive_connections=0)
     with (
-        permanode(folder, network, log, PERMANODE_API_WORKERS=str(workers)) as base,
+        permanode(folder, network, log, **settings) as base,
         httpx.Client(base_url=base, limits=anew) as client,
     ):
         for entry in oracle.entries[:requested]:

@@ -15,7 +15,7 @@ from tests.api.conftest import filled_with
 from tests.api.mqtt.listener import Listener, listening, nothing_more
 from tests.api.mqtt.reference_topics import Json, Published, initial, of_chrysalis, of_stardust
 from tests.api.oracle import Oracle
-from tests.api.processes import permanode
+from tests.api.processes import SERVERS, permanode
 from tests.api.stardust import StardustLedger
 from tests.reference_rows import write
 
@@ -58,7 +58,7 @@ def in_stardust(stardust: StardustLedger) -> Era:
     )  # fmt: skip
 
 
-def check(era: Era, folder: Path) -> None:
+def check(era: Era, folder: Path, http_server: str) -> None:
     """Subscribes to every topic of the milestones that a load adds while a server runs, and compares all payloads."""
     geometry = 100_000, 100_000
     store = filled_with(
@@ -70,9 +70,8 @@ def check(era: Era, folder: Path) -> None:
     topics = sorted({each.topic for each in expected})
     known = initial(BEFORE, era.lines, era.outputs, expected)
     with ExitStack() as stack:
-        base = stack.enter_context(
-            permanode(folder / "store", era.network, folder / "log", PERMANODE_STORE_BECH32_HRP=era.hrp)
-        )
+        settings = {"PERMANODE_STORE_BECH32_HRP": era.hrp, "PERMANODE_API_SERVER": http_server}
+        base = stack.enter_context(permanode(folder / "store", era.network, folder / "log", **settings))
         port = int(base.rpartition(":")[2])
         clients: list[Listener] = []
         for start in range(0, len(topics), TOPICS_AT_ONCE):
@@ -97,9 +96,11 @@ def received(clients: Sequence[Listener], topics: Sequence[str], expected: Seque
     return found
 
 
-def test_the_topics_of_chrysalis(chrysalis: Era, tmp_path: Path) -> None:
-    check(chrysalis, tmp_path)
+@pytest.mark.parametrize("http_server", SERVERS)
+def test_the_topics_of_chrysalis(chrysalis: Era, tmp_path: Path, http_server: str) -> None:
+    check(chrysalis, tmp_path, http_server)
 
 
-def test_the_topics_of_stardust(in_stardust: Era, tmp_path: Path) -> None:
-    check(in_stardust, tmp_path)
+@pytest.mark.parametrize("http_server", SERVERS)
+def test_the_topics_of_stardust(in_stardust: Era, tmp_path: Path, http_server: str) -> None:
+    check(in_stardust, tmp_path, http_server)
