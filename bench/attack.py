@@ -1,6 +1,6 @@
 """Attacks `permanode serve` with what clients can do before authentication, while a probe requests /health.
 
-    python -m bench.attack [--seconds 20]
+    python -m bench.attack [--seconds 20] [--server uvicorn|granian]
 
 Loopback only, and bounded: no attack takes longer than a minute, sends more than 200 MB or opens more than 1,100
 connections. The server is one process with 1,024 file descriptors, the default settings and generated stores
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from api.settings import SERVERS
 from bench.attack_store import IOTA, MILESTONE, WORMHOLE, write_settings
 from bench.servers import free_port, running
 from db.listing.cursor import Cursor, format_cursor
@@ -307,12 +308,13 @@ def main() -> int:
     """Generates the stores, serves and attacks them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20, help="how long silent and slow clients stay, at most 60")
+    parser.add_argument("--server", choices=SERVERS, default=SERVERS[0], help="HTTP server; default: %(default)s")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         settings = write_settings(Path(name))
         port = free_port()
         command = [sys.executable, "-c", SERVE, "--config", str(settings), "serve", "--port", str(port)]
-        with running(command, port) as server:
+        with running(command, port, PERMANODE_API_SERVER=options.server) as server:
             assert urlsplit(server.base).hostname == "127.0.0.1"
             return attack(Target(port, server.pid), min(options.seconds, 60.0))
 

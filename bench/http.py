@@ -1,12 +1,14 @@
-"""Requests per second of the API, compared with a bare FastAPI route and with Datasette, in one run on one machine.
+"""Requests per second of the API with each HTTP server, compared with bare routes and with Datasette, in one run.
 
     python -m bench.http [--store DIR --network NAME] [--seconds 2]
 
-Every server is one process on loopback (the API is `permanode serve`; all but Datasette run uvicorn with uvloop and
-httptools). wrk requests the same ids from each with 32 connections. The servers take turns, and the median of three
-rounds counts. The FastAPI route returns the bytes of the API's response from memory, so it shows what FastAPI costs
-without any work. Datasette returns the row as JSON from the same SQLite file. Figures are ratios of one run. Without
---store the bench uses temporary stores with the oracle ledgers of both eras. It ends only processes that it started.
+Every server is one process on loopback. The API is `permanode serve`, once with uvicorn (uvloop, httptools) and once
+with granian. wrk requests the same ids from each with 32 connections. The servers take turns, and the median of three
+rounds counts. The bare routes return the bytes of the API's response from memory: a FastAPI route under uvicorn, and an
+ASGI application under each HTTP server, which shows what the server costs without any work. Datasette returns the row
+as JSON from the same SQLite file. Figures are ratios of one run. CPU time is that of all threads, granian's own
+included. Without --store the bench uses temporary stores with the oracle ledgers of both eras. It ends only processes
+that it started.
 """
 
 import argparse
@@ -23,14 +25,16 @@ from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 from bench.peers import install_peer
-from bench.servers import Figure, add_seconds, free_port, run_wrk, running, serving, uvicorn, wrk_is_missing
+from bench.servers import Figure, add_seconds, free_port, granian, run_wrk, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
 """Number of ids requested in turn."""
 
 ROUNDS = 3
 
-OWN, BARE, DATASETTE = "ours", "bare FastAPI", "Datasette"
+OWN, OWN_GRANIAN, BARE, DATASETTE = "ours, uvicorn", "ours, granian", "bare FastAPI", "Datasette"
+ASGI, ASGI_GRANIAN = "bare ASGI, uvicorn", "bare ASGI, granian"
+NAMES = (OWN, OWN_GRANIAN, BARE, ASGI, ASGI_GRANIAN, DATASETTE)
 
 BARS = (
     ("message by id", BARE, 1.0),
@@ -92,6 +96,21 @@ def bare() -> Any:
         return Response(bodies[f"/api/core/v2/{kind}/{identity}/metadata"], media_type="application/json")
 
     return app
+
+
+def bare_asgi() -> Any:
+    """An ASGI application that returns recorded bodies by path and query: no framework, store or rendering."""
+    with Path(os.environ["BENCH_BODIES"]).open() as lines:
+        bodies = {path.encode(): body.encode() for path, body in map(json.loads, lines)}
+
+    async def respond(scope: Any, _: Any, send: Any) -> None:
+        query = scope["query_string"]
+        body = bodies[scope["raw_path"] + (b"?" + query if query else b"")]
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return respond
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -194,10 +213,21 @@ def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str)
     rows = {kind: datasette_paths(database, requested[kind]) for kind in BY_ID if kind in requested}
     port = free_port()
     datasette = [peer_python, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
-    with serving(f"sqlite:///{store.absolute()}", network) as own:
+    url, recorded = f"sqlite:///{store.absolute()}", {"BENCH_BODIES": str(bodies)}
+    with (
+        serving(url, network, PERMANODE_API_SERVER="uvicorn") as own,
+        serving(url, network, PERMANODE_API_SERVER="granian") as own_granian,
+    ):
         sizes = record(own.base, requested, bodies)
-        with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
-            servers = {OWN: (own, requested), BARE: (bare_fastapi, requested), DATASETTE: (peer, rows)}
+        with (
+            uvicorn("bench.http:bare", **recorded) as bare_fastapi,
+            uvicorn("bench.http:bare_asgi", **recorded) as asgi,
+            granian("bench.http:bare_asgi", **recorded) as asgi_granian,
+            running(datasette, port) as peer,
+        ):
+            bases = (own, own_granian, bare_fastapi, asgi, asgi_granian)
+            servers = {name: (server, requested) for name, server in zip(NAMES, bases, strict=False)}
+            servers[DATASETTE] = peer, rows
             figures: Figures = {name: {} for name in servers}
             for kind in requested:
                 taken: dict[str, list[Figure]] = {name: [] for name in servers}
@@ -217,14 +247,14 @@ HEADINGS = ("req/s", "p50 ms", "p99 ms", "cpu µs", "errors", "ours is")
 
 def report(figures: Figures, sizes: dict[str, float]) -> None:
     """Prints one line per request kind and server, with the ratio of the API's rate to the server's."""
-    print(f"{'question':20}{'bytes':>6}  {'server':14}" + "".join(f"{heading:>9}" for heading in HEADINGS))
+    print(f"{'question':20}{'bytes':>6}  {'server':20}" + "".join(f"{heading:>9}" for heading in HEADINGS))
     for kind, own in figures[OWN].items():
         for server, kinds in figures.items():
             if kind in kinds:
                 each = kinds[kind]
                 ratio = "" if each is own else f"{own.per_second / each.per_second:.2f} x"
                 rates = f"{each.per_second:9.0f}{each.p50_ms:9.2f}{each.p99_ms:9.2f}{each.cpu_us:9.0f}{each.errors:9d}"
-                print(f"{kind:20}{sizes[kind]:6.0f}  {server:14}{rates}{ratio:>9}")
+                print(f"{kind:20}{sizes[kind]:6.0f}  {server:20}{rates}{ratio:>9}")
 
 
 def main() -> int:
@@ -242,7 +272,7 @@ def main() -> int:
         folder = Path(name)
         peer_python = install_peer("datasette", folder / "peer", sys.executable)
         stores = {options.store: options.network} if options.store else oracle_stores(folder)
-        figures: Figures = {name: {} for name in (OWN, BARE, DATASETTE)}
+        figures: Figures = {name: {} for name in NAMES}
         for store, network in stores.items():
             for name, kinds in run(store, network, options.seconds, folder, peer_python).items():
                 figures[name] |= kinds

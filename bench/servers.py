@@ -133,6 +133,14 @@ def uvicorn(factory: str, **environment: str) -> AbstractContextManager[Server]:
     return running(command, port, **environment)
 
 
+def granian(factory: str, **environment: str) -> AbstractContextManager[Server]:
+    """Runs one granian worker with a `module:factory`, with granian's own command line."""
+    port = free_port()
+    command = [sys.executable, "-m", "granian", factory, "--factory", "--port", str(port), "--interface", "asginl"]
+    command += ["--loop", "uvloop", "--http", "1", "--no-ws", "--log-level", "warning"]
+    return running(command, port, **environment)
+
+
 def run_wrk(
     server: Server,
     paths: list[str],

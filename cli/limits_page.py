@@ -19,6 +19,7 @@ from api.wormhole.params import CHAINS_MAX
 from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
 from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli.connections import HEADERS_MAX, PIPELINED_MAX
+from cli.granian_limits import SWEEP_WEBSOCKETS_S, TICK_S, WEBSOCKET_MAX_BYTES
 from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.listing.turns import LONG_AT_ONCE, SHORT_SLICES, SLICE_S
@@ -38,6 +39,9 @@ def limits_page() -> str:
         short=SHORT_SLICES,
         long=LONG_AT_ONCE,
         headers=HEADERS_MAX,
+        tick=f"{1000 * TICK_S:.0f}",
+        message=WEBSOCKET_MAX_BYTES,
+        websockets=f"{1000 * SWEEP_WEBSOCKETS_S:.0f}",
         accept=ACCEPT_MAX_BYTES,
         pipelined=PIPELINED_MAX,
         per_row=EXAMINED_PER_ROW,
@@ -154,19 +158,27 @@ These limits apply before a request has credentials.
 | of a worker, or of a connection | limit | above |
 |---|---|---|
 | connections, with MQTT and event streams | `api.connections` | see below |
-| head of a request: URL and headers | `api.head_bytes` | 431 |
+| head of a request: URL and headers | `api.head_bytes` | 431; a URL, with granian, 414 |
 | headers of a request | {headers} | 431 |
 | `Accept`, `Accept-Encoding` | {accept} bytes each | 431 |
-| time until the head is complete | `api.head_s` | 408; without any byte closed |
+| time until the head is complete | `api.head_s` | 408; without any byte, or with granian, closed |
 | time until the next request on a connection | `api.keep_alive_s` | closed |
-| requests behind another one of their connection | {pipelined} | closed |
+| requests behind another one of their connection | {pipelined} | closed; with granian not read |
 | time without reading a response | `api.send_s` | closed |
 | large responses that wait for clients | `api.unsent_bytes` in total | the slowest client is disconnected |
 
 Beyond the maximum of connections, the one that has waited longest for a head or a request is closed for a new one; if
-all have requests, the new one gets a 503. This is logged, and so are clients disconnected for not reading. The server
-raises its limit of open files as far as its hard limit allows. With 1024 open files it accepts 832 connections, and 128
-more wait in the kernel.
+all have requests, the new one gets a 503. This is logged, and so are clients disconnected for not reading a large
+response. The server raises its limit of open files as far as its hard limit allows. With 1024 open files it accepts 832
+connections, and 128 more wait in the kernel.
+
+The limits hold with both HTTP servers ([0046](decisions/0046-http-servers.md)). With granian:
+
+- The number of connections is compared with its maximum every {tick} ms. New ones wait until then.
+- The time of a later head includes the time before it, and is the longer one of `api.head_s` and `api.keep_alive_s`.
+- The kernel disconnects clients that do not read, so only those of large responses are logged.
+- A WebSocket message may have 64 MiB. A client that sends more than {message} bytes without ending a message is
+  disconnected within {websockets} ms.
 
 A client counts as reading if it takes about 170 kB within `api.send_s`, because the kernel keeps 256 KiB for each
 client. A worker needs the memory of its idle process, that of its long requests (up to about 150 MB each), and at most
