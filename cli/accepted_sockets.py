@@ -5,24 +5,22 @@ kernel has that list: the sockets of this process whose local port is the listen
 address of its client, which the scope of a request contains.
 
 Invariants:
-1. A socket is used through a copy of its file descriptor. The server may close its own at any time, and another file
-   may get that number; the copy stays the same connection.
+1. The server may close a file descriptor at any time, and another file may get its number. So a connection is ended
+   through a copy of the descriptor, after the copy has been found to have the right client.
 2. `shutdown` ends a connection for every copy, so the server's own reads and writes fail at once.
 """
 
 import contextlib
 import os
 import socket
-import stat
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 Client: TypeAlias = tuple[str, str]
 """Address and port of a client as text, as in granian's scopes."""
 
-OPEN_FILES = Path("/dev/fd")
+OPEN_FILES = "/dev/fd"
 
 UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT = 24, 52, 128
 """Places in the kernel's `struct tcp_info`. They are part of its interface and never change."""
@@ -30,46 +28,76 @@ UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT = 24, 52, 128
 INFO_BYTES = 136
 
 
-class Accepted(NamedTuple):
-    """A connection: its client, the seconds since its last bytes came, the bytes that came, a copy of its socket."""
+class Traffic(NamedTuple):
+    """What came from a client: seconds since the last bytes, and their number so far."""
 
-    client: Client
     quiet_s: float
     received: int
-    copy: socket.socket
+
+
+class Accepted(NamedTuple):
+    """A connection: the number of its file descriptor when it was found, and its client."""
+
+    number: int
+    client: Client
+
+    def traffic(self) -> Traffic | None:
+        """Returns what came from the client, or None if the connection has ended."""
+        with self._copy() as copy:
+            if copy is None:
+                return None
+            info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
+            received: int = struct.unpack_from("=Q", info, BYTES_RECEIVED_AT)[0]
+            return Traffic(_number(info, LAST_DATA_RECV_AT) / 1000, received)
 
     def end(self) -> None:
         """Ends the connection without sending what the server has buffered."""
-        with contextlib.suppress(OSError):
-            self.copy.shutdown(socket.SHUT_RDWR)
+        with self._copy() as copy, contextlib.suppress(OSError):
+            if copy is not None:
+                copy.shutdown(socket.SHUT_RDWR)
 
-
-def accepted(family: int, port: int) -> Iterator[Accepted]:
-    """Yields the connections to a local port. Each one's copy is closed when the next one is requested."""
-    for file in [*OPEN_FILES.iterdir()]:
+    @contextlib.contextmanager
+    def _copy(self) -> Iterator[socket.socket | None]:
         try:
-            number = int(file.name)
-            if not stat.S_ISSOCK(os.fstat(number).st_mode):
-                continue
-            copy = socket.socket(family, socket.SOCK_STREAM, 0, fileno=os.dup(number))
+            copy = socket.socket(fileno=os.dup(self.number))
+        except OSError:
+            yield None
+            return
+        with copy:
+            yield copy if _client_of(copy) == self.client else None
+
+
+def accepted(port: int) -> Iterator[Accepted]:
+    """Yields the connections to a local port."""
+    for name in os.listdir(OPEN_FILES):  # noqa: PTH208  (a path for each would take longer than the rest)
+        try:
+            # Borrowed: the family does not matter for what is read here, and nothing is closed.
+            each = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=int(name))
         except OSError:
             continue
-        with copy:
-            try:
-                local, peer = copy.getsockname(), copy.getpeername()
-                if not isinstance(local, tuple) or local[1] != port:
-                    continue
-                info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
-            except OSError:
-                # A listener, a socket of another kind, or a connection that has just ended.
-                continue
-            quiet_ms, received = _number(info, LAST_DATA_RECV_AT), struct.unpack_from("=Q", info, BYTES_RECEIVED_AT)[0]
-            yield Accepted((peer[0], str(peer[1])), quiet_ms / 1000, received, copy)
+        try:
+            local = each.getsockname()
+            client = _client_of(each) if isinstance(local, tuple) and local[1] == port else None
+        except OSError:
+            # Not a socket, or a connection that has just ended.
+            continue
+        finally:
+            each.detach()
+        if client is not None:
+            yield Accepted(int(name), client)
 
 
 def queued(listener: socket.socket) -> int:
     """The number of connections that the kernel has established and that nobody has accepted yet."""
     return _number(listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES), UNACKED_AT)
+
+
+def _client_of(connection: socket.socket) -> Client | None:
+    try:
+        host, port, *_ = connection.getpeername()
+    except (OSError, ValueError):
+        return None
+    return host, str(port)
 
 
 def _number(info: bytes, place: int) -> int:

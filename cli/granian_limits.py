@@ -58,7 +58,7 @@ class Limiter:
 
     def __init__(self, app: Any, listener: socket.socket, limits: Limits, keep_alive_s: float) -> None:
         self.app, self.listener, self.limits, self.keep_alive_s = app, listener, limits, keep_alive_s
-        self.family, self.port = listener.family, listener.getsockname()[1]
+        self.port: int = listener.getsockname()[1]
         self.loop = asyncio.get_running_loop()
         self.waiting: dict[Client, float] = {}
         """Clients whose first request has come → since when the server waits for the next one, or SERVING."""
@@ -96,7 +96,11 @@ class Limiter:
                         else send_parts(send, message["body"])
                     ),
                 )
-        except BaseException as error:  # noqa: BLE001  (granian logs it)
+        except asyncio.CancelledError:
+            self.abort(client)
+            watcher.done()
+            raise
+        except Exception as error:  # noqa: BLE001  (granian logs it)
             self.abort(client)
             watcher.err(error)
         else:
@@ -107,7 +111,7 @@ class Limiter:
     async def serve_websocket(self, scope: Any, protocol: Any) -> None:
         """Serves a WebSocket, or rejects it if there are too many connections."""
         client = scope["client"]
-        if sum(1 for _ in accepted(self.family, self.port)) > self.limits.connections:
+        if sum(1 for _ in accepted(self.port)) > self.limits.connections:
             self.report_full("a WebSocket was rejected")
             await protocol.send({"type": "websocket.http.response.start", "status": 503, "headers": []})
             await protocol.send({"type": "websocket.http.response.body", "body": b""})
@@ -135,7 +139,7 @@ class Limiter:
 
     def abort(self, client: Client) -> None:
         """Ends the connection of a client without sending what waits for it."""
-        for each in accepted(self.family, self.port):
+        for each in accepted(self.port):
             if each.client == client:
                 each.end()
                 return
@@ -153,9 +157,9 @@ class Limiter:
     def sweep(self, queued_now: int) -> None:
         """Ends connections whose time is over, and the oldest ones without a request if there are too many."""
         self.swept_at = now = self.loop.time()
-        idle: list[tuple[float, Client]] = []
+        idle: list[tuple[float, Accepted]] = []
         present, count = set(), 0
-        for each in accepted(self.family, self.port):
+        for each in accepted(self.port):
             present.add(each.client)
             if self.is_over(each, now):
                 each.end()
@@ -163,37 +167,44 @@ class Limiter:
             count += 1
             since = self.waiting.get(each.client, self.new.get(each.client, now))
             if since != SERVING:
-                idle.append((since, each.client))
+                idle.append((since, each))
         self.waiting = {client: since for client, since in self.waiting.items() if client in present}
         self.new = {client: self.new.get(client, now) for client in present if client not in self.waiting}
         excess = count + queued_now - self.limits.connections
         if excess > 0:
-            self.make_room({client for _, client in sorted(idle)[:excess]}, queued_now)
+            self.make_room([each for _, each in sorted(idle)[:excess]], queued_now)
 
     def is_over(self, connection: Accepted, now: float) -> bool:
         """Whether the time of a connection without a request is over, or its WebSocket sent too much."""
         client = connection.client
         if client in self.websockets:
-            counted = self.websockets[client]
-            if not counted:
-                self.websockets[client] = connection.received
-            elif connection.received - counted > WEBSOCKET_MAX_BYTES:
-                log.warning("a WebSocket sent more than %d bytes without a message", WEBSOCKET_MAX_BYTES)
-                return True
-            return False
+            return self.sent_too_much(connection)
         since = self.waiting.get(client)
         if since is None:
             return now - self.new.get(client, now) >= self.limits.head_s
+        if now - since < self.keep_alive_s:
+            return False
         # Bytes that came since then are the beginning of a head, whose time granian limits.
-        return now - since >= self.keep_alive_s and connection.quiet_s >= now - since - CLOCKS_S
+        traffic = connection.traffic()
+        return traffic is not None and traffic.quiet_s >= now - since - CLOCKS_S
 
-    def make_room(self, oldest: set[Client], queued_now: int) -> None:
+    def sent_too_much(self, connection: Accepted) -> bool:
+        """Whether the client of a WebSocket sent too much since its last message."""
+        traffic = connection.traffic()
+        if traffic is None:
+            return False
+        counted = self.websockets[connection.client] = self.websockets[connection.client] or traffic.received
+        if traffic.received - counted <= WEBSOCKET_MAX_BYTES:
+            return False
+        log.warning("a WebSocket sent more than %d bytes without a message", WEBSOCKET_MAX_BYTES)
+        return True
+
+    def make_room(self, oldest: list[Accepted], queued_now: int) -> None:
         """Ends these connections. Without any, rejects those that wait to be accepted."""
         if oldest:
             self.report_full("the one that waited longest was closed")
-            for each in accepted(self.family, self.port):
-                if each.client in oldest:
-                    each.end()
+            for each in oldest:
+                each.end()
             return
         for _ in range(queued_now):
             try:
@@ -223,7 +234,7 @@ class Limiter:
 
     def end_all(self) -> None:
         """Ends all connections."""
-        for each in accepted(self.family, self.port):
+        for each in accepted(self.port):
             each.end()
 
 

@@ -53,9 +53,9 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
             sys.stdout.write(f"{number}\n")
             sys.stdout.flush()
             await send({"type": "http.response.body", "body": PART, "more_body": True})
-    elif scope["path"] == "/fails":
+    elif scope["path"] in ("/fails", "/waits"):
         await send({"type": "http.response.body", "body": PART, "more_body": True})
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.2 if scope["path"] == "/fails" else 60)
         raise RuntimeError("in the middle")
     await send({"type": "http.response.body", "body": json.dumps({"client": scope["client"][0]}).encode()})
 
@@ -153,8 +153,8 @@ def test_a_websocket_message_that_is_too_long_ends_the_connection(process: Start
 
 def test_it_ends_when_its_time_for_open_requests_is_over(process: Started) -> None:
     port, started = process
-    connection = requested(port, "/endless")
-    connection.recv(100)
+    connection = requested(port, "/waits")
+    assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
     begun = time.monotonic()
     started.terminate()
     started.wait(10)
@@ -164,22 +164,29 @@ def test_it_ends_when_its_time_for_open_requests_is_over(process: Started) -> No
 
 def test_accepted_connections_are_found_by_their_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        place = listener.family, listener.getsockname()[1]
+        port = listener.getsockname()[1]
         with socket.create_connection(listener.getsockname()) as client:
             end = time.monotonic() + 5
             while queued(listener) != 1:
                 assert time.monotonic() < end
-            assert [*accepted(*place)] == []
+            assert [*accepted(port)] == []
             server, _ = listener.accept()
             with server:
                 client.sendall(b"abc")
                 assert server.recv(10) == b"abc"
                 assert queued(listener) == 0
                 files = len([*Path("/dev/fd").iterdir()])
-                (found,) = accepted(*place)
+                (found,) = accepted(port)
                 assert found.client == ("127.0.0.1", str(client.getsockname()[1]))
-                assert (found.received, found.quiet_s < 5) == (3, True)
-                for each in accepted(*place):
-                    each.end()
+                traffic = found.traffic()
+                assert traffic is not None
+                assert (traffic.received, traffic.quiet_s < 5) == (3, True)
+                # Another client's connection, as if the number had been used again.
+                other = found._replace(client=("127.0.0.1", "1"))
+                other.end()
+                assert other.traffic() is None
+                client.sendall(b"d")
+                assert server.recv(10) == b"d"
+                found.end()
                 assert (client.recv(10), server.recv(10)) == (b"", b"")
                 assert len([*Path("/dev/fd").iterdir()]) == files
