@@ -7,14 +7,16 @@ address of its client, which the scope of a request contains.
 Invariants:
 1. The server may close a file descriptor at any time, and another file may get its number. So a connection is ended
    through a copy of the descriptor, after the copy has been found to have the right client.
-2. `shutdown` ends a connection for every copy, so the server's own reads and writes fail at once.
+2. Everything works without a free file descriptor, then without the copy, because it is what frees some.
+3. `shutdown` ends a connection for every copy, so the server's own reads and writes fail at once.
 """
 
 import contextlib
 import os
+import resource
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 Client: TypeAlias = tuple[str, str]
@@ -22,17 +24,18 @@ Client: TypeAlias = tuple[str, str]
 
 OPEN_FILES = "/dev/fd"
 
-UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT = 24, 52, 128
+UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT, NOTSENT_BYTES_AT = 24, 52, 128, 144
 """Places in the kernel's `struct tcp_info`. They are part of its interface and never change."""
 
-INFO_BYTES = 136
+INFO_BYTES = 148
 
 
 class Traffic(NamedTuple):
-    """What came from a client: seconds since the last bytes, and their number so far."""
+    """Seconds since the last bytes came from a client, their number so far, and the bytes that wait for it."""
 
     quiet_s: float
     received: int
+    unsent: int
 
 
 class Accepted(NamedTuple):
@@ -42,37 +45,47 @@ class Accepted(NamedTuple):
     client: Client
 
     def traffic(self) -> Traffic | None:
-        """Returns what came from the client, or None if the connection has ended."""
+        """Returns what the kernel has counted, or None if the connection has ended."""
         with self._copy() as copy:
             if copy is None:
                 return None
             info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
             received: int = struct.unpack_from("=Q", info, BYTES_RECEIVED_AT)[0]
-            return Traffic(_number(info, LAST_DATA_RECV_AT) / 1000, received)
+            return Traffic(_number(info, LAST_DATA_RECV_AT) / 1000, received, _number(info, NOTSENT_BYTES_AT))
 
-    def end(self) -> None:
-        """Ends the connection without sending what the server has buffered."""
+    def end(self, last: bytes = b"") -> None:
+        """Ends the connection without sending what the server has buffered. Sends `last`, if it fits."""
         with self._copy() as copy, contextlib.suppress(OSError):
             if copy is not None:
+                if last:
+                    copy.send(last, socket.MSG_DONTWAIT)
                 copy.shutdown(socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def _copy(self) -> Iterator[socket.socket | None]:
+        number = self.number
+        with contextlib.suppress(OSError):
+            number = os.dup(number)
         try:
-            copy = socket.socket(fileno=os.dup(self.number))
+            found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=number)
         except OSError:
             yield None
             return
-        with copy:
-            yield copy if _client_of(copy) == self.client else None
+        try:
+            yield found if _client_of(found) == self.client else None
+        finally:
+            if number == self.number:
+                found.detach()
+            else:
+                found.close()
 
 
 def accepted(port: int) -> Iterator[Accepted]:
     """Yields the connections to a local port."""
-    for name in os.listdir(OPEN_FILES):  # noqa: PTH208  (a path for each would take longer than the rest)
+    for number in _open_files():
         try:
             # Borrowed: the family does not matter for what is read here, and nothing is closed.
-            each = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=int(name))
+            each = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=number)
         except OSError:
             continue
         try:
@@ -84,7 +97,15 @@ def accepted(port: int) -> Iterator[Accepted]:
         finally:
             each.detach()
         if client is not None:
-            yield Accepted(int(name), client)
+            yield Accepted(number, client)
+
+
+def _open_files() -> Iterable[int]:
+    try:
+        return [*map(int, os.listdir(OPEN_FILES))]  # noqa: PTH208  (paths would take longer than the rest)
+    except OSError:
+        # No file descriptor is left for the directory.
+        return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 def queued(listener: socket.socket) -> int:

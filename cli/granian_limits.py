@@ -1,8 +1,9 @@
-"""Limits of connections that granian has no settings for: their number, keep-alive, and what streams may buffer.
+"""Limits of connections that granian has no settings for: their number, their times, and what streams may buffer.
 
-granian limits heads by itself (`max_buffer_size`, `header_read_timeout`), and the kernel ends connections whose clients
-do not read (`TCP_USER_TIMEOUT`, which the listener passes on). The rest is here: a tick looks at the connections that
-the kernel has, and knows from the requests that pass through `Limiter.serve` which of them wait for their clients.
+granian limits the bytes of heads (`max_buffer_size`), and the kernel ends connections whose clients do not read
+(`TCP_USER_TIMEOUT`, which the listener passes on). The rest is here: a tick looks at the connections that the kernel
+has, and knows from the requests that pass through `Limiter.serve` which of them wait for their clients. granian's time
+for heads is not used: it includes the time in which the client takes the response before, which it then may not get.
 
 Invariants:
 1. A connection without a request for its time is ended. Beyond `connections`, the one that has waited longest is ended
@@ -16,7 +17,7 @@ import contextlib
 import logging
 import math
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from api.http.sending import ABORT
@@ -41,6 +42,7 @@ CLOCKS_S = 0.1
 PART_BYTES = 16_384
 """Maximum size of a part of a stream."""
 
+LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 REJECTED = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 SERVING = math.inf
@@ -66,6 +68,8 @@ class Limiter:
         """Clients without a request so far → since when."""
         self.websockets: dict[Client, int] = {}
         """Clients with a WebSocket → the bytes that had come when its last message came, or 0."""
+        self.busy = 0
+        """Requests and WebSockets under way, each on a connection of its own."""
         self.swept_at = self.loop.time()
         self.not_logged, self.logged_at = 0, -LOG_EVERY_S
         self.timer = self.loop.call_later(TICK_S, self.tick)
@@ -77,13 +81,16 @@ class Limiter:
         scope, protocol = watcher.scope, watcher.proto
         client = scope["client"]
         self.waiting[client] = SERVING
+        self.busy += 1
         send = protocol.send
         try:
-            if scope["type"] == "websocket":
+            if self.busy > self.limits.connections:
+                self.report_full("a new one was rejected")
+                await reject(scope, send, 503)
+            elif scope["type"] == "websocket":
                 await self.serve_websocket(scope, protocol)
             elif self.is_too_long(scope):
-                await send({"type": "http.response.start", "status": 431, "headers": [(b"connection", b"close")]})
-                await send({"type": "http.response.body", "body": b""})
+                await reject(scope, send, 431)
             else:
                 scope["extensions"] = {ABORT: {"call": lambda: self.abort(client)}}
                 scope["root_path"] = ""
@@ -106,16 +113,12 @@ class Limiter:
         else:
             watcher.done()
         finally:
+            self.busy -= 1
             self.waiting[client] = self.loop.time()
 
     async def serve_websocket(self, scope: Any, protocol: Any) -> None:
-        """Serves a WebSocket, or rejects it if there are too many connections."""
+        """Serves a WebSocket, and notes when a message of it is complete."""
         client = scope["client"]
-        if sum(1 for _ in accepted(self.port)) > self.limits.connections:
-            self.report_full("a WebSocket was rejected")
-            await protocol.send({"type": "websocket.http.response.start", "status": 503, "headers": []})
-            await protocol.send({"type": "websocket.http.response.body", "body": b""})
-            return
 
         async def receive() -> Any:
             message = await protocol.receive()
@@ -148,11 +151,11 @@ class Limiter:
 
     def tick(self) -> None:
         """Checks the connections if some wait to be accepted, or if the last check was long ago."""
+        self.timer = self.loop.call_later(TICK_S, self.tick)
         waiting = queued(self.listener)
         pause_s = SWEEP_WEBSOCKETS_S if self.websockets else SWEEP_S
         if waiting or self.loop.time() - self.swept_at >= pause_s:
             self.sweep(waiting)
-        self.timer = self.loop.call_later(TICK_S, self.tick)
 
     def sweep(self, queued_now: int) -> None:
         """Ends connections whose time is over, and the oldest ones without a request if there are too many."""
@@ -161,8 +164,7 @@ class Limiter:
         present, count = set(), 0
         for each in accepted(self.port):
             present.add(each.client)
-            if self.is_over(each, now):
-                each.end()
+            if self.end_if_over(each, now):
                 continue
             count += 1
             since = self.waiting.get(each.client, self.new.get(each.client, now))
@@ -172,24 +174,33 @@ class Limiter:
         self.new = {client: self.new.get(client, now) for client in present if client not in self.waiting}
         excess = count + queued_now - self.limits.connections
         if excess > 0:
-            self.make_room([each for _, each in sorted(idle)[:excess]], queued_now)
+            self.make_room([each for _, each in sorted(idle)], excess, queued_now)
 
-    def is_over(self, connection: Accepted, now: float) -> bool:
-        """Whether the time of a connection without a request is over, or its WebSocket sent too much."""
+    def end_if_over(self, connection: Accepted, now: float) -> bool:
+        """Ends a connection if its time without a request is over, or if its WebSocket sent too much."""
         client = connection.client
         if client in self.websockets:
-            return self.sent_too_much(connection)
-        since = self.waiting.get(client)
-        if since is None:
-            return now - self.new.get(client, now) >= self.limits.head_s
-        if now - since < self.keep_alive_s:
+            return self.end_if_too_much(connection)
+        is_first = client not in self.waiting
+        waited_s = now - (self.new.get(client, now) if is_first else self.waiting[client])
+        if waited_s < min(self.limits.head_s, self.keep_alive_s):
             return False
-        # Bytes that came since then are the beginning of a head, whose time granian limits.
         traffic = connection.traffic()
-        return traffic is not None and traffic.quiet_s >= now - since - CLOCKS_S
+        # A response is complete for the application before its client has taken it.
+        if traffic is None or traffic.unsent:
+            return False
+        if is_first:
+            is_head, allowed_s = traffic.received > 0, self.limits.head_s
+        else:
+            is_head = traffic.quiet_s < waited_s - CLOCKS_S
+            allowed_s = self.keep_alive_s + (self.limits.head_s if is_head else 0)
+        if waited_s < allowed_s:
+            return False
+        connection.end(LATE if is_head else b"")
+        return True
 
-    def sent_too_much(self, connection: Accepted) -> bool:
-        """Whether the client of a WebSocket sent too much since its last message."""
+    def end_if_too_much(self, connection: Accepted) -> bool:
+        """Ends a WebSocket if its client sent too much since its last message."""
         traffic = connection.traffic()
         if traffic is None:
             return False
@@ -197,14 +208,18 @@ class Limiter:
         if traffic.received - counted <= WEBSOCKET_MAX_BYTES:
             return False
         log.warning("a WebSocket sent more than %d bytes without a message", WEBSOCKET_MAX_BYTES)
+        connection.end()
         return True
 
-    def make_room(self, oldest: list[Accepted], queued_now: int) -> None:
-        """Ends these connections. Without any, rejects those that wait to be accepted."""
-        if oldest:
-            self.report_full("the one that waited longest was closed")
-            for each in oldest:
+    def make_room(self, oldest: Sequence[Accepted], excess: int, queued_now: int) -> None:
+        """Ends some of these connections. Without any, rejects those that wait to be accepted."""
+        ended = 0
+        for each in oldest:
+            if ended < excess and (traffic := each.traffic()) is not None and not traffic.unsent:
                 each.end()
+                ended += 1
+        if ended:
+            self.report_full("the one that waited longest was closed")
             return
         for _ in range(queued_now):
             try:
@@ -236,6 +251,14 @@ class Limiter:
         """Ends all connections."""
         for each in accepted(self.port):
             each.end()
+
+
+async def reject(scope: Any, send: Callable[[dict[str, Any]], Awaitable[None]], status: int) -> None:
+    """Sends an empty response with that status, after which the connection is closed."""
+    prefix = "websocket." if scope["type"] == "websocket" else ""
+    headers = [(b"connection", b"close")]
+    await send({"type": f"{prefix}http.response.start", "status": status, "headers": headers})
+    await send({"type": f"{prefix}http.response.body", "body": b""})
 
 
 async def send_parts(send: Callable[[dict[str, Any]], Awaitable[None]], body: bytes) -> None:

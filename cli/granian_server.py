@@ -66,7 +66,8 @@ class GranianServer:
         self._signal = WorkerSignal()
         self._signal.add_cb(lambda: loop.call_soon_threadsafe(self._ended.set_result, None))
         heads = HTTP1Settings(
-            header_read_timeout=int(1000 * max(limits.head_s, config.timeout_keep_alive)),
+            # Longer than any time that the limiter allows.
+            header_read_timeout=int(2000 * (limits.head_s + config.timeout_keep_alive + limits.send_s)),
             max_buffer_size=max(limits.head_bytes, BUFFER_MIN_BYTES),
         )
         # granian closes the number that it gets.

@@ -161,7 +161,7 @@ These limits apply before a request has credentials.
 | head of a request: URL and headers | `api.head_bytes` | 431; a URL, with granian, 414 |
 | headers of a request | {headers} | 431 |
 | `Accept`, `Accept-Encoding` | {accept} bytes each | 431 |
-| time until the head is complete | `api.head_s` | 408; without any byte, or with granian, closed |
+| time until the head is complete | `api.head_s` | 408; without any byte closed |
 | time until the next request on a connection | `api.keep_alive_s` | closed |
 | requests behind another one of their connection | {pipelined} | closed; with granian not read |
 | time without reading a response | `api.send_s` | closed |
@@ -175,7 +175,7 @@ connections, and 128 more wait in the kernel.
 The limits hold with both HTTP servers ([0046](decisions/0046-http-servers.md)). With granian:
 
 - The number of connections is compared with its maximum every {tick} ms. New ones wait until then.
-- The time of a later head includes the time before it, and is the longer one of `api.head_s` and `api.keep_alive_s`.
+- Times are checked once a second. The time of a later head, with the time before it, is the sum of both.
 - The kernel disconnects clients that do not read, so only those of large responses are logged.
 - A WebSocket message may have 64 MiB. A client that sends more than {message} bytes without ending a message is
   disconnected within {websockets} ms.
