@@ -24,34 +24,24 @@ Client: TypeAlias = tuple[str, str]
 
 OPEN_FILES = "/dev/fd"
 
-UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT, NOTSENT_BYTES_AT = 24, 52, 128, 144
+STATE_AT, UNACKED_AT, LAST_DATA_RECV_AT, BYTES_RECEIVED_AT, NOTSENT_BYTES_AT = 0, 24, 52, 128, 144
 """Places in the kernel's `struct tcp_info`. They are part of its interface and never change."""
 
 INFO_BYTES = 148
-
-
-class Traffic(NamedTuple):
-    """Seconds since the last bytes came from a client, their number so far, and the bytes that wait for it."""
-
-    quiet_s: float
-    received: int
-    unsent: int
+ESTABLISHED = 1
 
 
 class Accepted(NamedTuple):
-    """A connection: the number of its file descriptor when it was found, and its client."""
+    """A connection when it was found: the number of its file descriptor, its client, whether the client still sends,
+    seconds since its last bytes (at first: since it connected), their number so far, and the bytes that wait for it.
+    """
 
     number: int
     client: Client
-
-    def traffic(self) -> Traffic | None:
-        """Returns what the kernel has counted, or None if the connection has ended."""
-        with self._copy() as copy:
-            if copy is None:
-                return None
-            info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
-            received: int = struct.unpack_from("=Q", info, BYTES_RECEIVED_AT)[0]
-            return Traffic(_number(info, LAST_DATA_RECV_AT) / 1000, received, _number(info, NOTSENT_BYTES_AT))
+    is_open: bool
+    quiet_s: float
+    received: int
+    unsent: int
 
     def end(self, last: bytes = b"") -> None:
         """Ends the connection without sending what the server has buffered. Sends `last`, if it fits."""
@@ -90,14 +80,17 @@ def accepted(port: int) -> Iterator[Accepted]:
             continue
         try:
             local = each.getsockname()
-            client = _client_of(each) if isinstance(local, tuple) and local[1] == port else None
+            if not isinstance(local, tuple) or local[1] != port or (client := _client_of(each)) is None:
+                continue
+            info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
         except OSError:
             # Not a socket, or a connection that has just ended.
             continue
         finally:
             each.detach()
-        if client is not None:
-            yield Accepted(number, client)
+        received: int = struct.unpack_from("=Q", info, BYTES_RECEIVED_AT)[0]
+        quiet_s, unsent = _number(info, LAST_DATA_RECV_AT) / 1000, _number(info, NOTSENT_BYTES_AT)
+        yield Accepted(number, client, info[STATE_AT] == ESTABLISHED, quiet_s, received, unsent)
 
 
 def _open_files() -> Iterable[int]:

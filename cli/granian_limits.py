@@ -15,7 +15,6 @@ Invariants:
 import asyncio
 import contextlib
 import logging
-import math
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -45,8 +44,6 @@ PART_BYTES = 16_384
 LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 REJECTED = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
-SERVING = math.inf
-
 
 class Limiter:
     """Enforces the limits of one process.
@@ -62,14 +59,16 @@ class Limiter:
         self.app, self.listener, self.limits, self.keep_alive_s = app, listener, limits, keep_alive_s
         self.port: int = listener.getsockname()[1]
         self.loop = asyncio.get_running_loop()
+        self.serving: dict[Client, asyncio.Task[None] | None] = {}
+        """Clients with a request or WebSocket under way → its task."""
         self.waiting: dict[Client, float] = {}
-        """Clients whose first request has come → since when the server waits for the next one, or SERVING."""
+        """Clients with a response → since when the server waits for another request."""
         self.new: dict[Client, float] = {}
         """Clients without a request so far → since when."""
         self.websockets: dict[Client, int] = {}
         """Clients with a WebSocket → the bytes that had come when its last message came, or 0."""
-        self.busy = 0
-        """Requests and WebSockets under way, each on a connection of its own."""
+        self.gone: set[Client] = set()
+        """Clients that had ended their connections at the last check."""
         self.swept_at = self.loop.time()
         self.not_logged, self.logged_at = 0, -LOG_EVERY_S
         self.timer = self.loop.call_later(TICK_S, self.tick)
@@ -79,12 +78,11 @@ class Limiter:
     async def serve(self, watcher: Any) -> None:
         """Calls the application with a request or WebSocket of granian."""
         scope, protocol = watcher.scope, watcher.proto
-        client = scope["client"]
-        self.waiting[client] = SERVING
-        self.busy += 1
+        client, task = scope["client"], asyncio.current_task()
+        self.serving[client] = task
         send = protocol.send
         try:
-            if self.busy > self.limits.connections:
+            if len(self.serving) > self.limits.connections:
                 self.report_full("a new one was rejected")
                 await reject(scope, send, 503)
             elif scope["type"] == "websocket":
@@ -113,8 +111,10 @@ class Limiter:
         else:
             watcher.done()
         finally:
-            self.busy -= 1
-            self.waiting[client] = self.loop.time()
+            # Otherwise the next request of the connection has come, after the end of this response.
+            if self.serving.get(client) is task:
+                del self.serving[client]
+                self.waiting[client] = self.loop.time()
 
     async def serve_websocket(self, scope: Any, protocol: Any) -> None:
         """Serves a WebSocket, and notes when a message of it is complete."""
@@ -161,38 +161,53 @@ class Limiter:
         """Ends connections whose time is over, and the oldest ones without a request if there are too many."""
         self.swept_at = now = self.loop.time()
         idle: list[tuple[float, Accepted]] = []
-        present, count = set(), 0
+        present, gone, count = set(), set(), 0
         for each in accepted(self.port):
-            present.add(each.client)
-            if self.end_if_over(each, now):
-                continue
-            count += 1
-            since = self.waiting.get(each.client, self.new.get(each.client, now))
-            if since != SERVING:
-                idle.append((since, each))
+            client = each.client
+            present.add(client)
+            if client not in self.waiting:
+                self.new[client] = min(self.new.get(client, now), now - each.quiet_s)
+            if not each.is_open:
+                gone.add(client)
+                self.give_up(each)
+            elif not self.end_if_over(each, now):
+                count += 1
+                if client not in self.serving and not each.unsent:
+                    idle.append((self.since(client), each))
+        self.gone = gone
         self.waiting = {client: since for client, since in self.waiting.items() if client in present}
-        self.new = {client: self.new.get(client, now) for client in present if client not in self.waiting}
-        excess = count + queued_now - self.limits.connections
-        if excess > 0:
-            self.make_room([each for _, each in sorted(idle)], excess, queued_now)
+        self.new = {client: since for client, since in self.new.items() if client in present - self.waiting.keys()}
+        if count >= self.limits.connections and (excess := count + queued_now - self.limits.connections) > 0:
+            self.make_room([each for _, each in sorted(idle)[:excess]], queued_now)
+
+    def since(self, client: Client) -> float:
+        """Since when a connection without a request waits for its client."""
+        return self.waiting[client] if client in self.waiting else self.new[client]
+
+    def give_up(self, connection: Accepted) -> None:
+        """Ends a connection whose client had already ended it at the last check. granian does not see that while it has
+        bytes of another request, and the application then waits for it.
+        """
+        if connection.client in self.gone:
+            connection.end()
+            if task := self.serving.get(connection.client):
+                task.cancel()
 
     def end_if_over(self, connection: Accepted, now: float) -> bool:
-        """Ends a connection if its time without a request is over, or if its WebSocket sent too much."""
+        """Ends a connection if its time without a request is over, or if it is a WebSocket that sent too much."""
         client = connection.client
         if client in self.websockets:
             return self.end_if_too_much(connection)
-        is_first = client not in self.waiting
-        waited_s = now - (self.new.get(client, now) if is_first else self.waiting[client])
-        if waited_s < min(self.limits.head_s, self.keep_alive_s):
+        if client in self.serving:
             return False
-        traffic = connection.traffic()
+        is_first, waited_s = client not in self.waiting, now - self.since(client)
         # A response is complete for the application before its client has taken it.
-        if traffic is None or traffic.unsent:
+        if waited_s < min(self.limits.head_s, self.keep_alive_s) or connection.unsent:
             return False
         if is_first:
-            is_head, allowed_s = traffic.received > 0, self.limits.head_s
+            is_head, allowed_s = connection.received > 0, self.limits.head_s
         else:
-            is_head = traffic.quiet_s < waited_s - CLOCKS_S
+            is_head = connection.quiet_s < waited_s - CLOCKS_S
             allowed_s = self.keep_alive_s + (self.limits.head_s if is_head else 0)
         if waited_s < allowed_s:
             return False
@@ -201,25 +216,19 @@ class Limiter:
 
     def end_if_too_much(self, connection: Accepted) -> bool:
         """Ends a WebSocket if its client sent too much since its last message."""
-        traffic = connection.traffic()
-        if traffic is None:
-            return False
-        counted = self.websockets[connection.client] = self.websockets[connection.client] or traffic.received
-        if traffic.received - counted <= WEBSOCKET_MAX_BYTES:
+        counted = self.websockets[connection.client] = self.websockets[connection.client] or connection.received
+        if connection.received - counted <= WEBSOCKET_MAX_BYTES:
             return False
         log.warning("a WebSocket sent more than %d bytes without a message", WEBSOCKET_MAX_BYTES)
         connection.end()
         return True
 
-    def make_room(self, oldest: Sequence[Accepted], excess: int, queued_now: int) -> None:
-        """Ends some of these connections. Without any, rejects those that wait to be accepted."""
-        ended = 0
-        for each in oldest:
-            if ended < excess and (traffic := each.traffic()) is not None and not traffic.unsent:
-                each.end()
-                ended += 1
-        if ended:
+    def make_room(self, oldest: Sequence[Accepted], queued_now: int) -> None:
+        """Ends these connections. Without any, rejects those that wait to be accepted."""
+        if oldest:
             self.report_full("the one that waited longest was closed")
+            for each in oldest:
+                each.end()
             return
         for _ in range(queued_now):
             try:
@@ -248,9 +257,12 @@ class Limiter:
         self.listener.close()
 
     def end_all(self) -> None:
-        """Ends all connections."""
+        """Ends all connections, and cancels their requests."""
         for each in accepted(self.port):
             each.end()
+        for task in self.serving.values():
+            if task is not None:
+                task.cancel()
 
 
 async def reject(scope: Any, send: Callable[[dict[str, Any]], Awaitable[None]], status: int) -> None:

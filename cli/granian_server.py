@@ -26,7 +26,7 @@ from granian.http import HTTP1Settings
 from cli.connections import Limits, ProxyHeaders
 from cli.granian_limits import Limiter
 
-NO_TLS = (False, None, None, None, "tls1.3", None, [], False)
+NO_TLS: tuple[Any, ...] = (False, None, None, None, "tls1.3", None, [], False)
 
 BUFFER_MIN_BYTES = 8_192
 """The smallest `max_buffer_size` that granian accepts."""
@@ -101,6 +101,6 @@ class GranianLoop(uvloop.Loop):
         super().__init__()
         self._config = config
 
-    async def create_server(self, *_: Any, sock: socket.socket, **__: Any) -> Any:
+    async def create_server(self, *_: Any, sock: socket.socket, **__: Any) -> Any:  # type: ignore[override]
         """Starts granian on a listening socket."""
         return GranianServer(self._config, sock)

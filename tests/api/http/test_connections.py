@@ -85,6 +85,13 @@ class Served(NamedTuple):
         connection.connect(("127.0.0.1", self.port))
         return connection
 
+    def settles(self) -> None:
+        """Waits until no connection is left. Fails if some stay."""
+        end = time.monotonic() + WAIT_S
+        while self.sockets > 8 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert self.sockets <= 8
+
     def answers(self) -> None:
         """Fails unless a new client is served."""
         assert httpx.get(f"{self.base}/health", timeout=WAIT_S).status_code == 200
@@ -294,10 +301,7 @@ def test_clients_that_do_not_read_are_disconnected(
     for each in connections:
         each.sendall(LARGEST * 20)
     assert server.logged("disconnected")
-    end = time.monotonic() + WAIT_S
-    while server.sockets > 8 and time.monotonic() < end:
-        time.sleep(0.1)
-    assert server.sockets <= 8
+    server.settles()
     assert server.memory - before < 40 * MIB
     server.answers()
 
@@ -340,6 +344,7 @@ def test_idle_streams_and_websockets_stay(server: Served, oracle: Oracle, closed
 
 
 def test_websockets_count_as_connections(server: Served, closed: contextlib.ExitStack) -> None:
+    server.settles()
     url = f"ws://127.0.0.1:{server.port}/mqtt"
     clients = [closed.enter_context(connect(url, subprotocols=[MQTT], ping_interval=None)) for _ in range(CONNECTIONS)]
     for each in clients:
