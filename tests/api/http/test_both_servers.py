@@ -23,12 +23,11 @@ DIFFERENT = {"date", "server", "x-request-id", "transfer-encoding", "connection"
 
 
 class Response(NamedTuple):
-    """A response without what may differ. `is_chunked`: its length was not known in advance."""
+    """A response without what may differ. How its length is sent may differ, too."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes
-    is_chunked: bool
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +56,12 @@ def parsed(data: bytes) -> Response:
     first, *lines = head.decode().split("\r\n")
     headers = sorted((name.lower(), value) for name, value in (line.split(": ", 1) for line in lines))
     named = dict(headers)
-    is_chunked = named.get("transfer-encoding") == "chunked"
-    if is_chunked and body:
+    if body and named.get("transfer-encoding") == "chunked":
         body = joined(body)
     elif body:
         assert len(body) == int(named["content-length"])
-    kept = [each for each in headers if each[0] not in DIFFERENT]
-    return Response(int(first.split(" ")[1]), kept, body, is_chunked)
+    different = DIFFERENT | {"content-length"} if body else DIFFERENT
+    return Response(int(first.split(" ")[1]), [each for each in headers if each[0] not in different], body)
 
 
 def joined(chunks: bytes) -> bytes:
