@@ -17,7 +17,6 @@ from db.admin.fsck import Repair, repair_of
 from db.connect import StoreSettings, open_adapter, open_store
 from db.damage import Checked, Damage
 from db.intervals import in_words, intervals, word
-from db.schema.protocols import IOTA
 from etl.report import WITH_REJECTS, Progress
 
 if TYPE_CHECKING:
@@ -126,8 +125,6 @@ def _check_rows(store: StoreSettings, etl: "EtlSettings", work: Path | None, che
     from etl.deep_check.check import Setup, check_rows
     from etl.runs import lake_path
 
-    if store.protocol != IOTA:
-        raise ValueError("--deep computes rows of IOTA networks only; this is a Wormhole network")
     # Rejects settings that are not those of the store.
     open_store(store).close()
     setup = Setup(store, lake_path(store, etl), work, threads=os.cpu_count() or 1)

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 
 from db import schema
 from db.connect import StoreSettings
-from etl.deep_check import iota
+from db.schema.protocols import IOTA, WORMHOLE
+from etl.deep_check import iota, wormhole
 from etl.deep_check.compare import Compared, Fault, compare_table
 from etl.deep_check.engine import Database, Files, define_lake, files_of
 from etl.deep_check.queries import compared, queries
@@ -23,6 +24,9 @@ from etl.deep_check.stored import CheckedStore
 from etl.deep_check.supply import SUPPLY, check_supply
 
 MEMORY = "2GB"
+
+_DEFINE = {IOTA: iota.define, WORMHOLE: wormhole.define}
+_READ_STORE = {IOTA: iota.read_store, WORMHOLE: wormhole.read_store}
 
 WHERE = {
     schema.metrics_cache.name: "date NOT IN (FROM due_days)",
@@ -61,12 +65,13 @@ class DeepCheck:
         self._store = store
         self._database = database
         self._tables = {table.name: table for table in compared(setup.settings.protocol)}
-        self.names = (*self._tables, SUPPLY)
+        self._protocol = setup.settings.protocol
+        self.names = (*self._tables, SUPPLY) if self._protocol == IOTA else (*self._tables,)
         what = json.dumps([setup.settings.url, setup.settings.network, schema.LAYOUT, files])
         is_continued = self._is_noted(what)
         define_lake(database, files)
-        iota.define(database, setup.settings, store, is_continued=is_continued)
-        for query in queries(setup.settings.protocol):
+        _DEFINE[self._protocol](database, setup.settings, store, is_continued=is_continued)
+        for query in queries(self._protocol):
             database.run(f"CREATE OR REPLACE VIEW {query.view} AS {query.text}")
         if not is_continued:
             database.run("DELETE FROM done")
@@ -75,7 +80,7 @@ class DeepCheck:
 
     def read_store(self) -> None:
         """Reads the facts of the store again, after its rows have changed."""
-        iota.read_store(self._database, self._store)
+        _READ_STORE[self._protocol](self._database, self._store)
 
     def compare(self, name: str, read: Callable[[int], None] = lambda _: None) -> Compared:
         """Compares a table, or the token supply. `read` receives the number of rows read so far."""

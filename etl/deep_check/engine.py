@@ -1,7 +1,8 @@
 """DuckDB over the files of a lake. Memory is bounded: what does not fit is written to temporary files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
 import duckdb
@@ -53,6 +54,22 @@ class Database:
         finally:
             self._connection.unregister("batches")
 
+    def define_function(
+        self, name: str, function: Callable[..., pa.Array], parameters: Sequence[pa.DataType], result: pa.DataType
+    ) -> None:
+        """Defines a function that takes columns of Arrow, which may contain nulls, and returns one."""
+
+        def called(*columns: pa.ChunkedArray) -> pa.Array:
+            return function(*columns)
+
+        # DuckDB reads the number of parameters from the signature.
+        named = [Parameter(f"column_{number}", Parameter.POSITIONAL_ONLY) for number in range(len(parameters))]
+        vars(called)["__signature__"] = Signature(named)
+        types = [self._connection.type(sql_type(each)) for each in parameters]
+        self._connection.create_function(
+            name, called, types, self._connection.type(sql_type(result)), type="arrow", null_handling="special"
+        )
+
     def close(self) -> None:
         """Closes it."""
         self._connection.close()
@@ -91,6 +108,19 @@ def run_file(database: Database, name: str) -> None:
     """Runs the statements of a file of sql/, which may exist already."""
     for text in statements(name):
         database.run(text.replace("CREATE ", "CREATE OR REPLACE ", 1))
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """The type of DuckDB for a type of Arrow."""
+    if pa.types.is_list(kind):
+        return f"{sql_type(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        fields = ", ".join(f'"{field.name}" {sql_type(field.type)}' for field in kind)
+        return f"STRUCT({fields})"
+    return _SQL_TYPES[kind]
+
+
+_SQL_TYPES = {pa.binary(): "BLOB", pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
 
 
 def literal(text: str) -> str:

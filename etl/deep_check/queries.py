@@ -12,12 +12,13 @@ from pathlib import Path
 
 from db import schema
 from db.model import Table
-from db.schema.protocols import IOTA, TABLES_OF
+from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
 
 FOLDER = Path(__file__).with_name("sql")
 
 FILES: Mapping[str, Sequence[str]] = {
     IOTA: ("messages", "outputs", "ledger", "hints", "pending", "analytics", "bookkeeping"),
+    WORMHOLE: ("vaas",),
 }
 """Protocol → files with its queries, in the order in which tables are compared."""
 
