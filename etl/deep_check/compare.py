@@ -62,10 +62,12 @@ def compare_table(
     read: Callable[[int], None] = lambda _: None,
     *,
     where: str = "true",
+    is_repeated: bool = False,
     most: int = MOST_NAMED,
 ) -> Compared:
     """Compares all rows of a table. `where` selects rows of the store. `read` receives the number of rows read so far.
-    `most`: the number of faults that are named.
+    `is_repeated`: keeps only the differences that the last comparison found, too, with the same values. `most`: the
+    number of faults that are named.
     """
     view = f"expected_{table.name}"
     offered = {name for name, *_ in database.run(f"DESCRIBE {view}")}
@@ -86,7 +88,7 @@ def compare_table(
         database.run(f"CREATE OR REPLACE TEMP TABLE recomputed AS SELECT * FROM ({expected}) {chosen}")
         with database.reading(read_batches(store, table, table.names, read)):
             database.run(f"CREATE OR REPLACE TEMP TABLE stored AS SELECT * FROM ({found}) {chosen}")
-        _name_faults(database, table, result, most)
+        _name_faults(database, table, result, most, is_repeated=is_repeated)
         database.run("DROP TABLE recomputed")
         database.run("DROP TABLE stored")
     return result
@@ -101,33 +103,45 @@ def _sums(database: Database, table: Table, rows: str) -> dict[int, tuple[int, i
     return {part: (count, total) for part, count, total in found}
 
 
+def _hash(table: Table, rows: str) -> str:
+    """The hash of a row of `rows`. That of a missing row is the hash of nulls."""
+    columns = ", ".join(f'{rows}."{name}"' for name in table.names)
+    return f"hash({columns})"
+
+
 def _part(table: Table) -> str:
     key = ", ".join(f'"{name}"' for name in table.key)
     return f"hash({key}) % {PARTS}"
 
 
-def _name_faults(database: Database, table: Table, result: Compared, most: int) -> None:
-    """Adds the differences between the tables `recomputed` and `stored`."""
+def _name_faults(database: Database, table: Table, result: Compared, most: int, *, is_repeated: bool) -> None:
+    """Adds the differences between the tables `recomputed` and `stored`, and keeps them as table differing_NAME."""
     on = " AND ".join(f'recomputed."{name}" = stored."{name}"' for name in table.key)
     first = table.key[0]
     others = [name for name in table.names if name not in table.key]
     differs = " OR ".join(f'recomputed."{name}" IS DISTINCT FROM stored."{name}"' for name in others) or "false"
     joined = (
-        f'FROM recomputed FULL JOIN stored ON {on} WHERE recomputed."{first}" IS NULL '
+        f'FROM recomputed FULL JOIN stored ON {on} WHERE (recomputed."{first}" IS NULL '
         f'OR (stored."{first}" IS NULL AND NOT recomputed.{OPTIONAL}) '
-        f'OR (recomputed."{first}" IS NOT NULL AND stored."{first}" IS NOT NULL AND ({differs}))'
+        f'OR (recomputed."{first}" IS NOT NULL AND stored."{first}" IS NOT NULL AND ({differs})))'
     )
+    expected, found = (_hash(table, side) for side in ("recomputed", "stored"))
+    kept = f"differing_{table.name}"
+    if is_repeated:
+        joined += f" AND (({expected}, {found}) IN (SELECT (expected, found) FROM {kept}))"
+    else:
+        database.run(f"CREATE OR REPLACE TABLE {kept} AS SELECT {expected} AS expected, {found} AS found {joined}")
     [(result.differing,)] = database.run(f"SELECT count(*) {joined}")
     names = ", ".join(f'recomputed."{name}", stored."{name}"' for name in table.names)
     order = ", ".join(f'coalesce(recomputed."{name}", stored."{name}")' for name in table.key)
     for values in database.run(f"SELECT {names} {joined} ORDER BY {order} LIMIT {most}"):
         pairs = dict(zip(table.names, zip(values[::2], values[1::2], strict=True), strict=True))
         result.faults.append(_fault(table, pairs))
-    if not result.differing and _is_repeated(database, table):
+    if not result.differing and not is_repeated and _has_repeated_keys(database, table):
         raise ValueError(f"the query of {table.name} has several rows with the same key")
 
 
-def _is_repeated(database: Database, table: Table) -> bool:
+def _has_repeated_keys(database: Database, table: Table) -> bool:
     key = ", ".join(f'"{name}"' for name in table.key)
     query = f"SELECT 1 FROM recomputed GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
     return bool(database.run(query))

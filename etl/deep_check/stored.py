@@ -8,7 +8,7 @@ from db.intervals import Intervals, parse_intervals, subtract
 from db.model import Table
 from db.queries.analytics import ANALYSED, DAYS_DUE
 from db.queries.unspent import UNSPENT_FROM
-from db.store import Row
+from db.store import Lease, Row
 from etl.deep_check.engine import Database
 from etl.deep_check.rows import StoredRows, read_batches, sql_value
 
@@ -20,6 +20,9 @@ class CheckedStore(StoredRows, Protocol):
 
     def read_all(self, table: Table) -> list[Row]:
         """All rows of a small table."""
+
+    def holder(self) -> Lease | None:
+        """The recorded holder of the lease, even if expired."""
 
 
 def keep(database: Database, name: str, store: StoredRows, table: Table, columns: Sequence[str]) -> None:

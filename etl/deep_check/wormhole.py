@@ -40,7 +40,8 @@ def read_store(database: Database, store: CheckedStore) -> None:
 def _history(database: Database, network: str) -> History:
     """The published guardian sets and those that messages of the lake name."""
     found = database.run(
-        "SELECT DISTINCT value FROM lake_vaas WHERE family = 'QuorumState' AND emitter_chain = ? AND emitter_address = ?",
+        "SELECT DISTINCT value FROM lake_vaas "
+        "WHERE family = 'QuorumState' AND emitter_chain = ? AND emitter_address = ?",
         [GOVERNANCE_CHAIN, GOVERNANCE_EMITTER],
     )
     return learn(PUBLISHED[network], [decode_vaa(value) for (value,) in found])
