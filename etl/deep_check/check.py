@@ -78,9 +78,11 @@ class DeepCheck:
         if not is_computed:
             database.run("DELETE FROM computed")
         define_lake(database, files)
-        _DEFINE[self._protocol](database, setup.settings, store, is_continued=is_computed)
+        _DEFINE[self._protocol](database, setup.settings, setup.lake, store, is_continued=is_computed)
         for query in queries(self._protocol):
-            database.run(f"CREATE OR REPLACE VIEW {query.view} AS {query.text}")
+            if not (query.is_kept and is_computed):
+                kind = "TABLE" if query.is_kept else "VIEW"
+                database.run(f"CREATE OR REPLACE {kind} {query.view} AS {query.text}")
         if not is_computed:
             database.run("INSERT INTO computed VALUES (?)", [held])
 

@@ -1,6 +1,6 @@
 """DuckDB over the files of a lake. Memory is bounded: what does not fit is written to temporary files."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, Signature
 from typing import Any, TypeAlias
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
+from etl.deep_check.functions import Function
 from etl.deep_check.queries import statements
 from etl.engine.columns import schema_of
 from etl.engine.delta_log import DeltaLog, paths_of
@@ -54,21 +55,19 @@ class Database:
         finally:
             self._connection.unregister("batches")
 
-    def define_function(
-        self, name: str, function: Callable[..., pa.Array], parameters: Sequence[pa.DataType], result: pa.DataType
-    ) -> None:
-        """Defines a function that takes columns of Arrow, which may contain nulls, and returns one."""
+    def define_function(self, name: str, function: Function) -> None:
+        """Defines a function. It is called with columns that may contain nulls."""
 
         def called(*columns: pa.ChunkedArray) -> pa.Array:
             return function(*columns)
 
         # DuckDB reads the number of parameters from the signature.
-        named = [Parameter(f"column_{number}", Parameter.POSITIONAL_ONLY) for number in range(len(parameters))]
-        vars(called)["__signature__"] = Signature(named)
-        types = [self._connection.type(sql_type(each)) for each in parameters]
-        self._connection.create_function(
-            name, called, types, self._connection.type(sql_type(result)), type="arrow", null_handling="special"
-        )
+        parameters = [
+            Parameter(f"column_{number}", Parameter.POSITIONAL_ONLY) for number in range(len(function.parameters))
+        ]
+        vars(called)["__signature__"] = Signature(parameters)
+        *types, result = (self._connection.type(sql_type(each)) for each in (*function.parameters, function.result))
+        self._connection.create_function(name, called, types, result, type="arrow", null_handling="special")
 
     def close(self) -> None:
         """Closes it."""

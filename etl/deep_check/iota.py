@@ -6,10 +6,12 @@ from db import schema
 from db.connect import StoreSettings
 from db.queries.ledger import RICHEST
 from etl.deep_check.engine import Database, define_constants, run_file
+from etl.deep_check.log_files import keep_log
 from etl.deep_check.stored import CheckedStore, keep_facts, keep_reasons
+from etl.deep_check.tree_functions import TREE_FUNCTIONS
 
 
-def define(database: Database, settings: StoreSettings, store: CheckedStore, *, is_continued: bool) -> None:
+def define(database: Database, settings: StoreSettings, lake: str, store: CheckedStore, *, is_continued: bool) -> None:
     """Defines constants, macros and tables. `is_continued`: the database has the changes of the ledger."""
     constants: dict[str, int | str | None] = {
         "network": settings.network,
@@ -22,6 +24,9 @@ def define(database: Database, settings: StoreSettings, store: CheckedStore, *, 
     define_constants(database, constants)
     define_constants(database, {"frontier": _number(database, CONTIGUOUS)})
     run_file(database, "macros")
+    for name, function in TREE_FUNCTIONS.items():
+        database.define_function(name, function)
+    keep_log(database, lake, settings.network)
     read_store(database, store)
     run_file(database, "base")
     define_constants(database, {"frontier": _number(database, KNOWN)})

@@ -1,7 +1,8 @@
 """The SQL of this package: which query recomputes which table, and which tables and columns none does.
 
 A file in sql/ consists of statements that end with a semicolon at the end of a line. A line `-- table: NAME` begins the
-query of a served table, `-- view: NAME` that of a view which other queries read.
+query of a served table, `-- view: NAME` that of a view which other queries read, `-- kept: NAME` that of a table which
+is computed once for the same lake.
 """
 
 import re
@@ -17,7 +18,7 @@ from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
 FOLDER = Path(__file__).with_name("sql")
 
 FILES: Mapping[str, Sequence[str]] = {
-    IOTA: ("messages", "outputs", "ledger", "hints", "pending", "analytics", "bookkeeping"),
+    IOTA: ("messages", "outputs", "ledger", "hints", "pending", "analytics", "bookkeeping", "proofs"),
     WORMHOLE: ("vaas",),
 }
 """Protocol → files with its queries, in the order in which tables are compared."""
@@ -26,12 +27,6 @@ NOT_COMPARED: Mapping[str, str] = {
     schema.keyspace_info.name: "settings and notes of loads, which `permanode status` prints",
     schema.migrations.name: "compared with the files of migrations when a store is opened",
     schema.lease.name: "belongs to a running load",
-    "milestone_roots": "hashes, which proofs of listings are compared with",
-    "interval_roots": "the same",
-    "listing_tiles": "the same",
-    "listing_parts": "the same",
-    "log_tiles": "checked by `permanode log`",
-    "log_heads": "checked by `permanode log`",
     schema.tails.name: "how far lookups were counted depends on the order of loads; no reader uses it",
 }
 """Tables that no query recomputes, with the reason."""
@@ -57,20 +52,23 @@ COLUMNS_NOT_COMPARED: Mapping[tuple[str, str], str] = {
 OPTIONAL = "optional"
 """A column of queries: whether the row may be missing."""
 
-_HEAD = re.compile(r"^-- (table|view): (\w+)$", re.MULTILINE)
+_HEAD = re.compile(r"^-- (table|view|kept): (\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query. `is_table`: its rows are those of the served table `name`; else it is a view for other queries."""
+    """A query. `is_table`: its rows are those of the served table `name`. Others read it if it is not; `is_kept`: as a
+    table, not a view.
+    """
 
     name: str
     is_table: bool
+    is_kept: bool
     text: str
 
     @property
     def view(self) -> str:
-        """The name of the view with its rows."""
+        """The name of the view or table with its rows."""
         return f"expected_{self.name}" if self.is_table else self.name
 
 
@@ -90,7 +88,7 @@ def queries(protocol: str) -> tuple[Query, ...]:
         heads = [*_HEAD.finditer(text)]
         for head, end in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=True):
             body = text[head.end() : end].strip().removesuffix(";")
-            found.append(Query(head[2], head[1] == "table", body))
+            found.append(Query(head[2], head[1] == "table", head[1] == "kept", body))
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from db import schema
 from db.intervals import Intervals, parse_intervals, subtract
 from db.model import Table
 from db.queries.analytics import ANALYSED, DAYS_DUE
+from db.queries.log_records import PROVED_TO
 from db.queries.unspent import UNSPENT_FROM
 from db.store import Lease, Row
 from etl.deep_check.engine import Database
@@ -62,6 +63,7 @@ def keep_facts(database: Database, store: CheckedStore) -> dict[str, int | None]
     return {
         "analysed_to": int(info.get(ANALYSED_TO) or -1),
         "unspent_from": int(info[UNSPENT_FROM]) if info.get(UNSPENT_FROM) else None,
+        "proved_to": int(info[PROVED_TO]) if info.get(PROVED_TO) else None,
     }
 
 

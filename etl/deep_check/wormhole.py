@@ -4,15 +4,15 @@ from db import schema
 from db.connect import StoreSettings
 from db.schema.event_columns import FAMILY_COLUMNS
 from etl.deep_check.engine import Database, define_constants, run_file
-from etl.deep_check.functions import functions
 from etl.deep_check.stored import CheckedStore, keep
+from etl.deep_check.vaa_functions import vaa_functions
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import History, learn
 
 
-def define(database: Database, settings: StoreSettings, store: CheckedStore, *, is_continued: bool) -> None:
+def define(database: Database, settings: StoreSettings, _lake: str, store: CheckedStore, *, is_continued: bool) -> None:
     """Defines constants, macros, functions and tables. `is_continued`: the database has the tables that follow from the
     lake.
     """
@@ -21,8 +21,8 @@ def define(database: Database, settings: StoreSettings, store: CheckedStore, *, 
         raise ValueError(f"{settings.network} is not a Wormhole network")
     define_constants(database, {"network": settings.network, "chunk_size": settings.range_size})
     history = _history(database, network)
-    for name, function in functions(network, history).items():
-        database.define_function(name, function, function.parameters, function.result)
+    for name, function in vaa_functions(network, history).items():
+        database.define_function(name, function)
     run_file(database, "macros")
     run_file(database, "vaa_macros")
     read_store(database, store)
