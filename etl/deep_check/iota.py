@@ -9,6 +9,7 @@ from etl.deep_check.engine import Database, define_constants, run_file
 from etl.deep_check.log_files import keep_log
 from etl.deep_check.stored import CheckedStore, keep_facts, keep_reasons
 from etl.deep_check.tree_functions import TREE_FUNCTIONS
+from ledger.completeness import intervals
 
 
 def define(database: Database, settings: StoreSettings, lake: str, store: CheckedStore, *, is_continued: bool) -> None:
@@ -19,6 +20,10 @@ def define(database: Database, settings: StoreSettings, lake: str, store: Checke
         "layout": schema.LAYOUT,
         "shown": RICHEST,
         "now_s": int(time.time()),
+        "smallest": intervals.SMALLEST,
+        "part_tiles": schema.PART_TILES,
+        "divided_from": schema.DIVIDED_FROM,
+        "trees_kept": schema.TREES_KEPT,
         "genesis_index": _number(database, "SELECT max(milestone_index) FROM lake_genesis"),
     }
     define_constants(database, constants)

@@ -1,38 +1,35 @@
 -- Tables that follow from messages alone.
 
 -- table: messages
--- A reason that the files do not contain follows from signatures and bytes, which SQL cannot check. Compared is whether
--- it agrees with the ledger: 1 and 2 need an input that was spent before, 3 one that did not exist.
+-- Reasons that the files do not contain: the first input decides that was spent before (1), in the same milestone (2), or
+-- did not exist (3). Others follow from sums and signatures, and must only be none of these.
 WITH spenders AS (
   SELECT output_id, milestone_index, white_flag_index FROM attached_inputs WHERE inclusion_state = 1 AND kind = 0
 ),
 inputs AS (
-  SELECT own.message_id,
-    spender.milestone_index < own.milestone_index AS is_spent_before,
-    spender.milestone_index = own.milestone_index AND spender.white_flag_index < own.white_flag_index AS is_spent_here,
-    made.output_id IS NULL OR made.milestone_index > own.milestone_index
-      OR made.milestone_index = own.milestone_index AND made.white_flag_index > own.white_flag_index AS is_unknown
+  SELECT own.message_id AS message_id, own.idx AS idx,
+    CASE
+      WHEN made.output_id IS NULL OR made.milestone_index > own.milestone_index
+        OR made.milestone_index = own.milestone_index AND made.white_flag_index > own.white_flag_index THEN 3
+      WHEN spender.milestone_index < own.milestone_index THEN 1
+      WHEN spender.milestone_index = own.milestone_index AND spender.white_flag_index < own.white_flag_index THEN 2
+    END AS reason
   FROM attached_inputs AS own
   LEFT JOIN spenders AS spender ON spender.output_id = own.output_id
   LEFT JOIN ledger_outputs AS made ON made.output_id = own.output_id
   WHERE own.inclusion_state = 2 AND own.kind = 0 AND own.milestone_index <= frontier()
 ),
-possible AS (
-  SELECT message_id, list_filter([
-    CASE WHEN bool_or(is_spent_before) THEN 1 END, CASE WHEN bool_or(is_spent_here) THEN 2 END,
-    CASE WHEN bool_or(is_unknown) THEN 3 END
-  ], lambda each: each IS NOT NULL) AS reasons
+decided AS (
+  SELECT message_id, true AS is_decided, arg_min(reason, idx) FILTER (reason IS NOT NULL) AS reason
   FROM inputs GROUP BY message_id
 )
 SELECT message_id, version, message, milestone_index, ms_timestamp, white_flag_index, inclusion_state,
   CASE
     WHEN conflict_reason IS NOT NULL THEN conflict_reason
-    WHEN reasons IS NULL THEN NULL
-    WHEN len(reasons) = 0 THEN CASE WHEN stored.reason NOT IN (1, 2, 3) THEN stored.reason END
-    WHEN list_contains(reasons, stored.reason) THEN stored.reason
-    ELSE reasons[1]
+    WHEN decided.reason IS NOT NULL THEN decided.reason
+    WHEN is_decided AND stored.reason NOT IN (1, 2, 3) THEN stored.reason
   END AS conflict_reason
-FROM cones LEFT JOIN possible USING (message_id) LEFT JOIN stored_reasons AS stored USING (message_id)
+FROM cones LEFT JOIN decided USING (message_id) LEFT JOIN stored_reasons AS stored USING (message_id)
 WHERE message_id IS NOT NULL;
 
 -- table: messages_by_milestone

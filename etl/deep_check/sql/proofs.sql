@@ -46,12 +46,12 @@ FROM expected_transactions_by_address WHERE included;
 -- kept: listing_leaves
 -- The leaves of all complete intervals: of level 0 from rows, of the others from the leaves of their children.
 WITH RECURSIVE leaves AS (
-  SELECT 0 AS level, milestone_index // 100 AS number, place, count(*) AS rows,
+  SELECT 0 AS level, milestone_index // smallest() AS number, place, count(*) AS rows,
     root_of_rows(list(u32_bytes(milestone_index) || ids ORDER BY milestone_index, ids)) AS root,
     NULL::BIGINT[] AS numbers, NULL::BIGINT[] AS counts, NULL::BLOB[] AS roots
   FROM provable_rows
-  WHERE milestone_index > genesis_index() AND is_interval(0, milestone_index // 100)
-  GROUP BY milestone_index // 100, place
+  WHERE milestone_index > genesis_index() AND is_interval(0, milestone_index // smallest())
+  GROUP BY milestone_index // smallest(), place
   UNION ALL
   SELECT level + 1, number // 4, place, sum(rows)::BIGINT,
     CASE WHEN count(*) = 1 THEN any_value(root) ELSE root_of_children(
@@ -83,7 +83,7 @@ WITH every AS (
 SELECT every.level AS level, every.number AS number, (every.number + 1) * size_of(every.level) - 1 AS last_milestone,
   coalesce(sum(len(leaves)), 0) AS key_count,
   coalesce(list(root ORDER BY tile) FILTER (root IS NOT NULL), []) AS roots,
-  unhex(coalesce(string_agg(CASE WHEN tile > 0 AND tile % 4096 = 0
+  unhex(coalesce(string_agg(CASE WHEN tile > 0 AND tile % part_tiles() = 0
     THEN printf('%02x', octet_length(place)) || hex(place) END, '' ORDER BY tile), '')) AS parts
 FROM every LEFT JOIN tiles_of_listings AS tiles ON tiles.level = every.level AND tiles.number = every.number
 GROUP BY every.level, every.number;
@@ -93,21 +93,21 @@ SELECT range_of(last_milestone) AS ms_range_id, last_milestone, level, key_count
 FROM intervals WHERE last_milestone <= proved_to();
 
 -- table: listing_tiles
--- Tiles of an interval may be deleted 1,000 milestones after a larger one contains it.
-SELECT tiles.level AS level, tiles.number AS number, tile // 4096 AS part, place, tile,
+-- Tiles of an interval may be deleted some time after a larger one contains it.
+SELECT tiles.level AS level, tiles.number AS number, tile // part_tiles() AS part, place, tile,
   unhex(list_aggregate(list_transform(leaves, lambda leaf: hex(leaf)), 'string_agg', '')) AS leaves,
   paths[tile + 1] AS path,
   tiles.level < 7 AND tiles.number // 4 >= least_number(tiles.level + 1)
-    AND (tiles.number // 4 + 1) * size_of(tiles.level + 1) + 999 <= proved_to() AS optional
+    AND (tiles.number // 4 + 1) * size_of(tiles.level + 1) + trees_kept() - 1 <= proved_to() AS optional
 FROM tiles_of_listings AS tiles
 JOIN (SELECT level, number, last_milestone, paths_of_tiles(roots) AS paths FROM intervals) USING (level, number)
 WHERE last_milestone <= proved_to();
 
 -- table: listing_parts
-SELECT place, level, number, unhex(list_aggregate(list_transform(range(1, len(numbers) + 1), lambda at:
-  printf('%08x%08x', numbers[at], counts[at]) || hex(roots[at])), 'string_agg', '')) AS children
+SELECT place, level, number, unhex(list_aggregate(list_transform(range(1, len(numbers) + 1), lambda nth:
+  printf('%08x%08x', numbers[nth], counts[nth]) || hex(roots[nth])), 'string_agg', '')) AS children
 FROM listing_leaves
-WHERE rows >= 257 AND len(numbers) > 1 AND (number + 1) * size_of(level) - 1 <= proved_to();
+WHERE rows >= divided_from() AND len(numbers) > 1 AND (number + 1) * size_of(level) - 1 <= proved_to();
 
 -- table: log_tiles
 SELECT level, number, width, data FROM log_files

@@ -1,4 +1,6 @@
-"""What a check cannot notice, because it depends on how milestones were loaded and nothing that is served needs it."""
+"""What a check cannot notice, because it depends on how milestones were loaded and nothing that is served needs it, or
+what it reports for another table.
+"""
 
 from collections.abc import Sequence
 
@@ -6,21 +8,19 @@ from db import schema
 from db.model import Table
 from db.store import Row
 
+INPUT_REASONS = (1, 2, 3)
+"""Reasons of conflicts that follow from spent and unknown inputs. Others need signatures."""
+
 
 def may_be_missing(table: Table, row: Row, rows: Sequence[Row]) -> bool:
-    """Whether a store without this row is right, too."""
+    """Whether a store without this row is right, too. A split that is missing moves rows of its lookup."""
     if table is schema.ledger_frontier:
         return bool(row["ledger_index"] < max(each["ledger_index"] for each in rows))
-    if table is schema.splits:
-        return True
-    if table is schema.messages:
-        # Reasons of the ledger's rules need signatures, unless an input was spent or did not exist.
-        return row["inclusion_state"] == 2 and row["conflict_reason"] not in (1, 3)
-    if table is schema.rich_list:
-        return bool(row["rank"] == max(each["rank"] for each in rows if each["ledger_index"] == row["ledger_index"]))
-    return False
+    return table is schema.splits
 
 
-def no_effect(table: Table, column: str) -> bool:
-    """Whether the column is derived from other rows of the store."""
+def no_effect(table: Table, column: str, row: Row) -> bool:
+    """Whether the column of this row is derived from other rows of the store."""
+    if table is schema.messages and column == "conflict_reason":
+        return row["inclusion_state"] == 2 and row["conflict_reason"] not in INPUT_REASONS
     return table is schema.pending and column in ("est_milestone_index", "bucket")

@@ -82,9 +82,11 @@ def _of_table(table: Table, rows: Sequence[Row], rng: random.Random) -> Iterator
     row = rng.choice(held)
     yield Injected(table, DROPPED, row, row)
     for column in table.columns:
-        if (table.name, column.name) in COLUMNS_NOT_COMPARED or no_effect(table, column.name):
+        if (table.name, column.name) in COLUMNS_NOT_COMPARED:
             continue
         row = rng.choice(held)
+        if no_effect(table, column.name, row):
+            continue
         after = dict(row) | {column.name: _other(column.type, row[column.name], rng)}
         if column.name not in table.key:
             yield Injected(table, CHANGED, row, after, column.name)

@@ -1,11 +1,8 @@
 """`permanode fsck --deep` finds nothing in stores without faults, and names each fault of the others."""
 
-import random
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+import json
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,17 +10,15 @@ from typer.testing import CliRunner
 from cli import main as cli
 from db import schema
 from db.connect import open_adapter
-from db.model import Table
-from db.schema.migration_files import Migratable
-from db.schema.protocols import IOTA, TABLES_OF
-from etl.deep_check.check import DeepCheck, Setup, check_rows
-from etl.deep_check.compare import Compared
-from etl.deep_check.engine import Database, files_of
+from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
+from etl.deep_check.check import Setup, check_rows
+from etl.deep_check.compare import EXTRA, MISSING
 from etl.deep_check.queries import NOT_COMPARED, compared, queries
 from etl.runs import lake_path
 from tests.etl.archives import oracle, pending, write
 from tests.etl.conftest import CASSANDRA, Loading, Stores, on
-from tests.etl.deep_check.faults import SEED, Injected, every_fault, native, native_key
+from tests.etl.deep_check.checking import GEOMETRY, checked, differing, faulty, missed
+from tests.etl.deep_check.faults import SEED, native
 from tests.etl.stardust_archives import NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.stardust_archives import pending as stardust_pending
@@ -31,21 +26,6 @@ from tests.etl.test_two_eras import ERAS, GENESIS, files
 from tests.reference_stardust import ORACLE as STARDUST_ORACLE
 
 pytestmark = pytest.mark.loads
-
-GEOMETRY = (7, 3)
-
-FACTS = {
-    schema.splits,
-    schema.sync,
-    schema.ranges,
-    schema.pending,
-    schema.distribution,
-    schema.rich_list,
-    schema.address_balances,
-    schema.treasury,
-    schema.messages,
-}
-"""Tables that a check reads before it compares others."""
 
 
 def loaded(stores: Stores, name: str, folder: Path) -> Loading:
@@ -71,22 +51,13 @@ def ledgers(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return {name: loaded(stores, name, folder) for name in ("chrysalis", "stardust", "both eras")}
 
 
-def checked(loading: Loading, **options: Any) -> list[Compared]:
-    setup = Setup(loading.store, lake_path(loading.store, loading.settings), **options)
-    with closing(open_adapter(loading.store, writable=False)) as store:
-        return [*check_rows(setup, store)]
-
-
-def differing(found: list[Compared]) -> list[Compared]:
-    return [each for each in found if each.differing]
-
-
-def test_every_table_is_recomputed_or_has_a_reason() -> None:
-    names = {table.name for table in TABLES_OF[IOTA]}
-    recomputed = {table.name for table in compared(IOTA)}
+@pytest.mark.parametrize("protocol", [IOTA, WORMHOLE])
+def test_every_table_is_recomputed_or_has_a_reason(protocol: str) -> None:
+    names = {table.name for table in TABLES_OF[protocol]}
+    recomputed = {table.name for table in compared(protocol)}
     assert recomputed.isdisjoint(NOT_COMPARED)
     assert names - recomputed - NOT_COMPARED.keys() == set()
-    views = [query.view for query in queries(IOTA)]
+    views = [query.view for query in queries(protocol)]
     assert len(views) == len(set(views))
 
 
@@ -103,70 +74,29 @@ def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: dict[str,
     assert counts["supply"] == counts["ms_analytics"]
 
 
-@dataclass
-class Faulty:
-    """A store into which faults are injected one at a time."""
-
-    store: Migratable
-    check: DeepCheck
-    is_outdated: bool = False
-
-    def inject(self, fault: Injected) -> Compared:
-        """The result for the table of a fault. The store is as before afterwards."""
-        table = fault.table
-        with self.store.batch() as batch:
-            if fault.removed:
-                batch.delete(table, native_key(table, fault.before))
-            if fault.added or not fault.removed:
-                batch.upsert(table, table.names, [native(table, fault.after)])
-        found = self._compare(table)
-        with self.store.batch() as batch:
-            if fault.added:
-                batch.delete(table, native_key(table, fault.after))
-            batch.upsert(table, table.names, [native(table, fault.before)])
-        return found
-
-    def _compare(self, table: Table) -> Compared:
-        if table in FACTS or self.is_outdated:
-            self.check.read_store()
-        self.is_outdated = table in FACTS
-        return self.check.compare(table.name)
-
-
-@contextmanager
-def faulty(loading: Loading, folder: Path) -> Iterator[Faulty]:
-    lake = lake_path(loading.store, loading.settings)
-    with (
-        closing(open_adapter(loading.store, writable=True)) as store,
-        closing(Database(":memory:", "1GB", 2, str(folder))) as database,
-    ):
-        yield Faulty(store, DeepCheck(Setup(loading.store, lake), store, database, files_of(lake)))
-
-
-def missed(loading: Loading, folder: Path, count: int, seed: int) -> list[str]:
-    """Injects faults and returns those that are not named."""
-    with faulty(loading, folder) as store:
-        rows = {table: store.store.read_all(table) for table in compared(IOTA)}
-        # A cluster keeps the value of a column that is written as null.
-        keeps = store.store.dialect != "sqlite"
-        faults = (
-            each
-            for each in every_fault(rows, random.Random(seed))
-            if not (keeps and each.column is not None and each.after[each.column] is None)
-        )
-        return [
-            str(fault)
-            for fault, _ in zip(faults, range(count), strict=False)
-            if not fault.is_named(store.inject(fault))
-        ]
-
-
 @pytest.mark.parametrize("count", [pytest.param(20), pytest.param(334, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
 def test_each_fault_is_named_with_table_key_and_values(
     ledgers: dict[str, Loading], tmp_path: Path, name: str, count: int
 ) -> None:
     assert missed(ledgers[name], tmp_path, count, SEED + count) == []
+
+
+@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
+def test_a_wrong_split_is_reported_as_rows_in_other_partitions(
+    ledgers: dict[str, Loading], tmp_path: Path, name: str
+) -> None:
+    with faulty(ledgers[name], tmp_path) as store:
+        splits = [row for row in store.store.read_all(schema.splits) if json.loads(row["first_milestones"])]
+        assert splits
+        for row in splits:
+            first, *others = json.loads(row["first_milestones"])
+            for firsts in ([first + 1, *others], [first - 1, *others], others):
+                after = row | {"first_milestones": json.dumps(firsts)}
+                found = store.differing_rows(schema.splits, row, after, row["lookup"])
+                assert found.differing, after
+            found = store.differing_rows(schema.splits, row, None, row["lookup"])
+            assert {fault.kind for fault in found.faults} == {MISSING, EXTRA}
 
 
 def test_an_interrupted_check_continues_with_the_next_table(ledgers: dict[str, Loading], tmp_path: Path) -> None:
