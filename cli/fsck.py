@@ -55,8 +55,9 @@ def fsck(
     messages with their ids. It changes nothing, and the store can be served and loaded meanwhile.
 
     With --deep, DuckDB computes each row of every table again from the lake, with SQL of its own, and names each row
-    that is wrong, missing or extra (at most 100 of a table). It also compares balances, treasury and unclaimed funds
-    with the token supply after each milestone. It needs permanode[deep], and no load may run meanwhile.
+    that is wrong, missing or extra (at most 100 of a table). In an IOTA network it also compares balances, treasury and
+    unclaimed funds with the token supply after each milestone. Loads may run meanwhile: rows that differ are compared
+    again at a moment without a load, and named if they still differ in the same way. It needs permanode[deep].
 
     At the end it prints the commands that repair what it found. Exit code 3: something is damaged.
 
@@ -129,7 +130,13 @@ def _check_rows(store: StoreSettings, etl: "EtlSettings", work: Path | None, che
     open_store(store).close()
     setup = Setup(store, lake_path(store, etl), work, threads=os.cpu_count() or 1)
     with closing(open_adapter(store, writable=False)) as adapter:
-        for compared in check_rows(setup, adapter, lambda table, rows: checked(table, rows, None)):
+        found = check_rows(
+            setup,
+            adapter,
+            lambda table, rows: checked(table, rows, None),
+            lambda lease: checked(f"waiting for run {lease.run}", 0, None),
+        )
+        for compared in found:
             yield from map(_damage_of, compared.faults)
             if (more := compared.differing - len(compared.faults)) > 0:
                 yield Damage(compared.table, ROWS, f"{more:,} more rows", "differ")

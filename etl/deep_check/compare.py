@@ -98,7 +98,7 @@ def _sums(database: Database, table: Table, rows: str) -> dict[int, tuple[int, i
     """Part → number of rows and sum of their hashes."""
     columns = ", ".join(f'"{name}"' for name in table.names)
     found = database.run(
-        f"SELECT {_part(table)} AS part, count(*), sum(CAST(hash({columns}) AS HUGEINT)) FROM {rows} GROUP BY part"
+        f"SELECT {_part(table)} AS part, count(*), sum(CAST(hash({columns}) AS HUGEINT)) FROM {rows} GROUP BY 1"
     )
     return {part: (count, total) for part, count, total in found}
 
