@@ -29,6 +29,7 @@ def define(database: Database, settings: StoreSettings, lake: str, store: Checke
     define_constants(database, constants)
     define_constants(database, {"frontier": _number(database, CONTIGUOUS)})
     run_file(database, "macros")
+    run_file(database, "tree_macros")
     for name, function in TREE_FUNCTIONS.items():
         database.define_function(name, function)
     keep_log(database, lake, settings.network)

@@ -48,7 +48,7 @@ def lines() -> list[str]:
 
 def loaded(stores: Stores, folder: Path) -> Loading:
     """A store with small partitions, which was filled by two loads in random order."""
-    loading = stores((7, 3), "wormhole-mainnet", {"chunk_days": 50})
+    loading = stores((7, 3), "wormhole-mainnet", eras={"chunk_days": 50})
     mixed = lines()
     random.Random(SEED).shuffle(mixed)
     known = [each for each in shipped() if each["network"] == "mainnet"]
