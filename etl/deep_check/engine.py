@@ -40,6 +40,7 @@ class Database:
             "preserve_insertion_order": False,
         }
         self._connection = duckdb.connect(file, config=config)
+        self._functions = set[str]()
         self.run("SET TimeZone = 'UTC'")
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -56,7 +57,7 @@ class Database:
             self._connection.unregister("batches")
 
     def define_function(self, name: str, function: Function) -> None:
-        """Defines a function. It is called with columns that may contain nulls."""
+        """Defines or replaces a function. It is called with columns that may contain nulls."""
 
         def called(*columns: pa.ChunkedArray) -> pa.Array:
             return function(*columns)
@@ -66,6 +67,9 @@ class Database:
             Parameter(f"column_{number}", Parameter.POSITIONAL_ONLY) for number in range(len(function.parameters))
         ]
         vars(called)["__signature__"] = Signature(parameters)
+        if name in self._functions:
+            self._connection.remove_function(name)
+        self._functions.add(name)
         *types, result = (self._connection.type(sql_type(each)) for each in (*function.parameters, function.result))
         self._connection.create_function(name, called, types, result, type="arrow", null_handling="special")
 
