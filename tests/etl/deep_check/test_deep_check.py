@@ -74,6 +74,15 @@ def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: dict[str,
     assert counts["supply"] == counts["ms_analytics"]
 
 
+def test_a_store_without_a_ledger_state_has_the_recomputed_rows(stores: Stores) -> None:
+    loading, _ = stores.loaded("chrysalis")
+    found = checked(loading)
+    assert differing(found) == []
+    counts = {each.table: each.rows for each in found}
+    assert counts["messages"] > 0
+    assert {counts[name] for name in ("address_balances", "milestone_roots", "interval_roots", "log_tiles")} == {0}
+
+
 @pytest.mark.parametrize("count", [pytest.param(20), pytest.param(334, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
 def test_each_fault_is_named_with_table_key_and_values(
