@@ -14,10 +14,12 @@ from etl.deep_check.functions import Function
 from ledger.crypto.secp256k1 import recover_address
 from ledger.wormhole.addresses import format_address, format_token
 from ledger.wormhole.chains import find_chain
+from ledger.wormhole.governance import Governance
 from ledger.wormhole.keys import address_key, transaction_key
 from ledger.wormhole.payloads import (
     AssetMeta,
     NftTransfer,
+    Raw,
     Recognised,
     TokenTransfer,
     TokenTransferWithPayload,
@@ -71,13 +73,13 @@ PAYLOAD = pa.struct(
 )
 """The fields of a transfer, of an AssetMeta and of an NFT transfer; of other payloads only the kind."""
 
-_KINDS = {
-    "TokenTransfer": "token_transfer",
-    "TokenTransferWithPayload": "token_transfer_with_payload",
-    "AssetMeta": "asset_meta",
-    "NftTransfer": "nft_transfer",
-    "Governance": "governance",
-    "Raw": "raw",
+_KINDS: Mapping[type, str] = {
+    TokenTransfer: "token_transfer",
+    TokenTransferWithPayload: "token_transfer_with_payload",
+    AssetMeta: "asset_meta",
+    NftTransfer: "nft_transfer",
+    Governance: "governance",
+    Raw: "raw",
 }
 
 
@@ -129,7 +131,7 @@ def _payload_of(network: str, data: bytes) -> dict[str, Any]:
     payload = decode_payload(network, decode_vaa(data))
     if isinstance(payload, Recognised):
         return {"kind": payload.kind}
-    found: dict[str, Any] = {"kind": _KINDS[type(payload).__name__]}
+    found: dict[str, Any] = {"kind": _KINDS[type(payload)]}
     if not isinstance(payload, TokenTransfer | TokenTransferWithPayload | AssetMeta | NftTransfer):
         return found
     for field in PAYLOAD:

@@ -44,7 +44,8 @@ SELECT unhex('71') || address, milestone_index, transaction_id || message_id
 FROM expected_transactions_by_address WHERE included;
 
 -- kept: listing_leaves
--- The leaves of all complete intervals: of level 0 from rows, of the others from the leaves of their children.
+-- The leaves of all complete intervals: of level 0 from rows, of the others from the leaves of their children. The lists
+-- are the children that have a key, if several have it.
 WITH RECURSIVE leaves AS (
   SELECT 0 AS level, milestone_index // smallest() AS number, place, count(*) AS rows,
     root_of_rows(list(u32_bytes(milestone_index) || ids ORDER BY milestone_index, ids)) AS root,
@@ -56,7 +57,9 @@ WITH RECURSIVE leaves AS (
   SELECT level + 1, number // 4, place, sum(rows)::BIGINT,
     CASE WHEN count(*) = 1 THEN any_value(root) ELSE root_of_children(
       level, list(number ORDER BY number), list(rows ORDER BY number), list(root ORDER BY number)) END,
-    list(number ORDER BY number), list(rows ORDER BY number), list(root ORDER BY number)
+    CASE WHEN count(*) > 1 THEN list(number ORDER BY number) END,
+    CASE WHEN count(*) > 1 THEN list(rows ORDER BY number) END,
+    CASE WHEN count(*) > 1 THEN list(root ORDER BY number) END
   FROM leaves
   WHERE level < 7 AND is_interval(level + 1, number // 4)
   GROUP BY level, number // 4, place
@@ -107,7 +110,7 @@ WHERE last_milestone <= proved_to();
 SELECT place, level, number, unhex(list_aggregate(list_transform(range(1, len(numbers) + 1), lambda nth:
   printf('%08x%08x', numbers[nth], counts[nth]) || hex(roots[nth])), 'string_agg', '')) AS children
 FROM listing_leaves
-WHERE rows >= divided_from() AND len(numbers) > 1 AND (number + 1) * size_of(level) - 1 <= proved_to();
+WHERE rows >= divided_from() AND numbers IS NOT NULL AND (number + 1) * size_of(level) - 1 <= proved_to();
 
 -- table: log_tiles
 SELECT level, number, width, data FROM log_files
