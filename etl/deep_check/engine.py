@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from etl.deep_check.functions import Function
 from etl.deep_check.queries import statements
@@ -71,7 +72,9 @@ class Database:
             self._connection.remove_function(name)
         self._functions.add(name)
         *types, result = (self._connection.type(sql_type(each)) for each in (*function.parameters, function.result))
-        self._connection.create_function(name, called, types, result, type="arrow", null_handling="special")
+        self._connection.create_function(
+            name, called, types, result, type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL
+        )
 
     def close(self) -> None:
         """Closes it."""
