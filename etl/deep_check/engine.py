@@ -71,7 +71,8 @@ class Database:
         if name in self._functions:
             self._connection.remove_function(name)
         self._functions.add(name)
-        *types, result = (self._connection.type(sql_type(each)) for each in (*function.parameters, function.result))
+        types: list[Any] = [self._connection.type(sql_type(each)) for each in function.parameters]
+        result = self._connection.type(sql_type(function.result))
         self._connection.create_function(
             name, called, types, result, type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL
         )
