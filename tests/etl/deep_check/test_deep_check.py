@@ -1,6 +1,7 @@
 """`permanode fsck --deep` finds nothing in stores without faults, and names each fault of the others."""
 
 import json
+import random
 from contextlib import closing
 from pathlib import Path
 
@@ -97,8 +98,7 @@ def test_a_wrong_split_is_reported_as_rows_in_other_partitions(
 ) -> None:
     with faulty(ledgers[name], tmp_path) as store:
         splits = [row for row in store.store.read_all(schema.splits) if json.loads(row["first_milestones"])]
-        assert splits
-        for row in splits:
+        for row in random.Random(SEED).sample(splits, 5):
             first, *others = json.loads(row["first_milestones"])
             for firsts in ([first + 1, *others], [first - 1, *others], others):
                 after = row | {"first_milestones": json.dumps(firsts)}
