@@ -45,8 +45,10 @@ def keep_facts(database: Database, store: CheckedStore) -> dict[str, int | None]
     keep(database, "stored_distribution", store, schema.distribution, ("ledger_index",))
     keep(database, "stored_rich_list", store, schema.rich_list, ("ledger_index", "rank"))
     database.run(
-        "CREATE OR REPLACE VIEW stored_steps AS "
-        "SELECT ledger_index FROM stored_distribution UNION SELECT ledger_index FROM stored_rich_list"
+        # A step has rows of both tables, so a single one is a row that was moved.
+        "CREATE OR REPLACE VIEW stored_steps AS SELECT ledger_index "
+        "FROM (SELECT ledger_index FROM stored_distribution UNION ALL SELECT ledger_index FROM stored_rich_list) "
+        "GROUP BY ledger_index HAVING count(*) > 1"
     )
     logged = [pair for row in store.read_all(schema.ranges) for pair in _parsed(row["logged"])]
     _intervals(database, "stored_logged", logged)
