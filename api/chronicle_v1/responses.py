@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields.chrysalis_payloads import U32, Hex32, SigLockedOutput, UtxoInput
 from api.fields.examples import ADDRESS, MESSAGE_ID, TRANSACTION_ID
+from api.fields.listing_proof_responses import ProvedPage
 from api.fields.stardust_payloads import StardustOutput, UtxoInputV2
 from api.http.responses import example
 
@@ -50,7 +51,7 @@ class TransactionResponse(BaseModel):
     data: AttachedTransaction
 
 
-class AttachedTransactions(BaseModel):
+class AttachedTransactions(ProvedPage):
     """Transactions of an address. `state` is null on the last page."""
 
     transactions: list[AttachedTransaction]

@@ -22,9 +22,10 @@ from api.fields.chrysalis_params import (
     StartMilestone,
 )
 from api.fields.inclusion_state import inclusion
-from api.fields.params import NewestFirst, State
+from api.fields.params import NewestFirst, Proof, State
 from api.fields.span_params import Span, edges_of
 from api.fields.sync_responses import SyncResponse
+from api.handlers.listing_proofs import expect_whole, with_proof
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
 from api.http.responses import Json
@@ -66,6 +67,7 @@ async def transactions_of_address(
     state: State,
     newest: NewestFirst,
     span: Span,
+    proof: Proof = None,
 ) -> Json:
     """Returns the transactions that pay an Ed25519 address or that it signed.
 
@@ -74,17 +76,21 @@ async def transactions_of_address(
     """
     if not (none or included or conflicting):
         raise NotFound("a transaction without any inclusion state")
+    expect_whole(proof, {"ledger_included=true": included})
+    serialized = f"{ED25519:02x}{address}"
+    window = await find_span(network.store, network.name, *edges_of(span))
     page = await transactions.list_by_address(
         network.store,
-        f"{ED25519:02x}{address}",
+        serialized,
         included=[each for each, wanted in ((True, included), (False, conflicting)) if wanted],
-        window=await find_span(network.store, network.name, *edges_of(span)),
+        window=window,
         newest=newest,
         page_size=page_size,
         cursor=state,
     )
     rows = await messages.find_messages(network.store, [row["message_id"] for row in page.rows])
-    return {"transactions": await attached_transactions(network, rows), "state": page.cursor}
+    answer = {"transactions": await attached_transactions(network, rows), "state": page.cursor}
+    return await with_proof(network, proof, answer, page, ("transactions_by_address", serialized), window)
 
 
 async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:

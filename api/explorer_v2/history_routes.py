@@ -17,9 +17,10 @@ from api.fields.inx_chronicle_params import (
     StartMilestone,
     UpdateCursor,
 )
-from api.fields.params import Address, StateIndex
+from api.fields.params import Address, Proof, StateIndex
 from api.fields.span_params import Given, Span, edges_of
 from api.handlers.ledger_state import listed_index
+from api.handlers.listing_proofs import expect_whole, under_roles, with_proof, with_proofs
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
@@ -29,8 +30,9 @@ from db.listing.page import Page
 from db.queries import ledger, lookups, milestones, outputs, updates
 from db.queries.lookups import By
 from db.queries.spans import find_span
-from db.roles import ADDRESS, ALIAS
+from db.roles import ADDRESS, ALIAS, KINDS
 from db.store import Bound, Row
+from db.times import Window
 
 FEATURES = ("sender", "issuer", "governor", "storage_deposit_return", "expiration_return")
 """Roles that have columns of their own. The row in `outputs` has the owner of an output."""
@@ -47,6 +49,7 @@ async def updates_by_address(
     page_size: ExplorerPageSize,
     after: UpdateCursor,
     span: Span,
+    proof: Proof = None,
 ) -> Json:
     """Returns the outputs that an address received and those of them that were spent.
 
@@ -54,12 +57,15 @@ async def updates_by_address(
     by its return address. The list is empty for an address without history.
     """
     at = after or After(page_size, start=first_update(start_milestone))
-    page = await updates_page(network, address, at, span, newest=newest)
-    return {
-        "address": network.bech32(network.address(address)),
-        "items": await update_items(network, network.address(address), page.rows),
+    expect_whole(proof, {"no startMilestoneIndex": start_milestone is None})
+    serialized, window = network.address(address), await find_span(network.store, network.name, *edges_of(span))
+    page = await updates_page(network, serialized, at, window, newest=newest)
+    answer = {
+        "address": network.bech32(serialized),
+        "items": await update_items(network, serialized, page.rows),
         "cursor": at.next(page),
     }
+    return await with_proof(network, proof, answer, page, ("ledger_updates_by_address", serialized), window)
 
 
 def first_update(start: int | None) -> Bound | None:
@@ -67,15 +73,13 @@ def first_update(start: int | None) -> Bound | None:
     return None if start is None else Bound((start,), inclusive=False)
 
 
-async def updates_page(
-    network: NetworkMount, address: tuple[str, bytes], at: After, span: Given, *, newest: bool
-) -> Page:
+async def updates_page(network: NetworkMount, address: str, at: After, window: Window | None, *, newest: bool) -> Page:
     """Returns a page of the outputs that an address received and spent."""
     return await updates.list_updates_by_address(
         network.store,
-        network.address(address),
+        address,
         await ledger.get_applied(network.store, network.name),
-        window=await find_span(network.store, network.name, *edges_of(span)),
+        window=window,
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -121,9 +125,10 @@ async def all_updates(
 ) -> AsyncGenerator[list[Json]]:
     """Yields all outputs that an address received and spent."""
     at: After | None = After(MAXIMUM, start=first_update(start_milestone))
+    serialized, window = network.address(address), await find_span(network.store, network.name, *edges_of(span))
     while at is not None:
-        page = await updates_page(network, address, at, span, newest=newest)
-        yield await update_items(network, network.address(address), page.rows)
+        page = await updates_page(network, serialized, at, window, newest=newest)
+        yield await update_items(network, serialized, page.rows)
         at = None if page.cursor is None else After(MAXIMUM, page.cursor)
 
 
@@ -136,38 +141,44 @@ async def outputs_by_address(
     after: OwnCursor,
     span: Span,
     state: StateIndex,
+    proof: Proof = None,
 ) -> Json:
     """Returns every output that ever named an address, each once, by the milestone that created it.
 
     With Accept CSV or NDJSON, the response contains all of them. The list is empty for an address without history.
     """
     at = after or After(page_size)
-    page = await outputs_page(network, address, role, at, span, state, newest=newest)
-    return {
-        "address": network.bech32(network.address(address)),
-        "items": await output_items(network, network.address(address), page),
+    expect_whole(proof, {"role": role is not None})
+    serialized, window = network.address(address), await find_span(network.store, network.name, *edges_of(span))
+    named = [By(variant, serialized) for variant in ((role,) if role else ROLES.values())]
+    page = await outputs_page(network, named, at, window, state, newest=newest)
+    answer = {
+        "address": network.bech32(serialized),
+        "items": await output_items(network, serialized, page),
         "cursor": at.next(page),
         "ledgerIndex": page.as_of,
     }
+    if proof is None:
+        return answer
+    under = under_roles([(each, by.key) for each, by in lookups.roles_under(named, KINDS)])
+    return await with_proofs(network, proof, answer, page, under, window)
 
 
 async def outputs_page(
     network: NetworkMount,
-    address: tuple[str, bytes],
-    role: str | None,
+    named: Sequence[By],
     at: After,
-    span: Given,
+    window: Window | None,
     state: int | None,
     *,
     newest: bool,
 ) -> Page:
-    """Returns a page of the outputs that name an address in a role, by default in any role."""
-    serialized = network.address(address)
+    """Returns a page of the outputs that name an address in one of these roles."""
     return await lookups.list_created(
         network.store,
-        [By(variant, serialized) for variant in ((role,) if role else ROLES.values())],
+        named,
         columns=("ms_timestamp", "output_type", "amount", *FEATURES),
-        window=await find_span(network.store, network.name, *edges_of(span)),
+        window=window,
         as_of=await listed_index(network, state),
         is_fixed=state is not None,
         newest=newest,
@@ -216,9 +227,11 @@ async def all_outputs(
 ) -> AsyncGenerator[list[Json]]:
     """Yields every output that names an address in that role."""
     at: After | None = After(MAXIMUM)
+    serialized, window = network.address(address), await find_span(network.store, network.name, *edges_of(span))
+    named = [By(variant, serialized) for variant in ((role,) if role else ROLES.values())]
     while at is not None:
-        page = await outputs_page(network, address, role, at, span, state, newest=newest)
-        yield await output_items(network, network.address(address), page)
+        page = await outputs_page(network, named, at, window, state, newest=newest)
+        yield await output_items(network, serialized, page)
         at = None if page.cursor is None else After(MAXIMUM, page.cursor)
 
 
@@ -227,7 +240,7 @@ EXPLORER_HISTORY = (
         "/ledger/updates/by-address/{address}",
         updates_by_address,
         UpdatesOfAddress,
-        (501,),
+        (404, 501),
         exports=exports_of(all_updates, tuple(UpdateOfAddress.model_fields)),
     ),
     Operation(

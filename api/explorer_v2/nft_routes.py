@@ -9,8 +9,10 @@ from typing import Annotated
 from api.explorer_v2.token_pages import every_page, seconds, window_of
 from api.explorer_v2.token_responses import NFT_ID, NftAnswer, NftState, TransfersOfNft
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
+from api.fields.params import Proof
 from api.fields.span_params import Given, Span
 from api.fields.stardust_params import ID
+from api.handlers.listing_proofs import with_proof
 from api.http.operations import Operation
 from api.http.params import path
 from api.http.responses import Json
@@ -56,6 +58,7 @@ async def transfers_of_nft(
     page_size: ExplorerPageSize,
     after: OwnCursor,
     span: Span,
+    proof: Proof = None,
 ) -> Json:
     """Returns all states of an NFT in the order in which they took effect, each with its owner and the one before.
 
@@ -65,12 +68,17 @@ async def transfers_of_nft(
     at = after or After(page_size)
     page, earlier = await states_page(network, nft_id, at, span, newest=newest)
     await nfts.check_known(network.store, nft_id, page.rows)
-    return {
+    answer = {
         "nftId": f"0x{nft_id}",
         "items": await nft_items(network, page, earlier),
         "cursor": at.next(page),
         "ledgerIndex": page.as_of,
     }
+    if proof is None:
+        return answer
+    return await with_proof(
+        network, proof, answer, page, ("nft_outputs_by_chain", nft_id), await window_of(network, span)
+    )
 
 
 async def states_page(

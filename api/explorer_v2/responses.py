@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from api.fields.chrysalis_payloads import U32, U64Text
 from api.fields.examples import BECH32, BLOCK_ID, CURSOR, MILESTONE_ID, OUTPUT_ID, SPENT_BY
 from api.fields.inclusion_state import InclusionState
+from api.fields.listing_proof_responses import PageOfProvedLists, ProvedPage
 from api.fields.stardust_payloads import Bech32, HexId, HexOutputId
 from api.http.responses import whole_example
 
@@ -43,7 +44,7 @@ class BalanceAnswer(BaseModel):
     nativeTokens: list[NativeTokenAmount]
 
 
-class Children(BaseModel):
+class Children(ProvedPage):
     """The blocks that approve a block. `count` is the number on this page. `cursor` is an extension."""
 
     model_config = whole_example(blockId=MILESTONE_ID, maxResults=100, count=1, children=[BLOCK_ID], cursor=None)
@@ -63,7 +64,7 @@ class TaggedBlock(BaseModel):
     ledgerInclusionState: InclusionState | None
 
 
-class TaggedBlocks(BaseModel):
+class TaggedBlocks(ProvedPage):
     """The blocks with a tag."""
 
     model_config = whole_example(
@@ -148,7 +149,7 @@ class UpdateOfAddress(BaseModel):
     role: Literal["address", "stateController", "expirationReturn"]
 
 
-class UpdatesOfAddress(BaseModel):
+class UpdatesOfAddress(ProvedPage):
     """Outputs that an address received and spent."""
 
     model_config = whole_example(
@@ -212,7 +213,7 @@ class OutputOfAddress(BaseModel):
     milestoneTimestampSpent: U32 | None
 
 
-class OutputsOfAddress(BaseModel):
+class OutputsOfAddress(PageOfProvedLists):
     """Outputs that ever named an address. `ledgerIndex` is null if the ledger state is unknown."""
 
     model_config = whole_example(

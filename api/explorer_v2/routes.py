@@ -34,9 +34,10 @@ from api.fields.inx_chronicle_params import (
     Start,
     tag_of,
 )
-from api.fields.params import MilestoneIndex, Utf8
+from api.fields.params import PROOF, MilestoneIndex, Proof, Utf8
 from api.fields.span_params import Given, Span, edges_of
 from api.fields.stardust_params import BlockId, MilestoneId
+from api.handlers.listing_proofs import with_proof
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import FLAT_ERRORS, Json
@@ -56,6 +57,7 @@ async def children_of_block(
     after: OwnCursor,
     newest: ExplorerNewestFirst,
     span: Span,
+    proof: Proof = None,
 ) -> Json:
     """Returns the blocks that approve a block.
 
@@ -71,12 +73,15 @@ async def children_of_block(
             raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} children", str(page))
         before = await listed(page_size=skipped, cursor=None)
         if before.cursor is None:
+            if proof is not None:
+                raise BadParameter(PROOF.name, "a page with rows", proof)
             return children_json(block_id, at, [], None)
         cursor = before.cursor
     found = await listed(page_size=at.page_size, cursor=cursor)
     if not found.rows and await messages.find_message(network.store, block_id) is None:
         raise NotFound(f"block {block_id}")
-    return children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
+    answer = children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
+    return await with_proof(network, proof, answer, found, ("messages_by_parent", block_id), window)
 
 
 def children_json(block_id: str, at: After, children: list[str], cursor: str | None) -> Json:
@@ -100,6 +105,7 @@ async def blocks_by_tag(
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
+    proof: Proof = None,
 ) -> Json:
     """Returns the blocks with a tag.
 
@@ -107,12 +113,13 @@ async def blocks_by_tag(
     """
     wanted = tag_of(tag, utf8=utf8)
     at = after or After(page_size)
+    window = await window_of(network, start_s, end_s, span)
     page = await messages.list_tagged(
         network.store,
         wanted,
         with_inclusion=True,
         with_time=True,
-        window=await window_of(network, start_s, end_s, span),
+        window=window,
         newest=newest,
         page_size=at.page_size,
         cursor=at.cursor,
@@ -128,7 +135,8 @@ async def blocks_by_tag(
                 "ledgerInclusionState": inclusion(row),
             }
         )
-    return {"tag": f"0x{wanted}", "items": items, "cursor": at.next(page)}
+    answer = {"tag": f"0x{wanted}", "items": items, "cursor": at.next(page)}
+    return await with_proof(network, proof, answer, page, ("messages_by_tag", wanted), window)
 
 
 async def list_of_milestones(
@@ -239,7 +247,7 @@ async def window_of(network: NetworkMount, start: int | None, end: int | None, s
 EXPLORER_V2 = Family(
     "explorer v2",
     (
-        Operation("/blocks", blocks_by_tag, TaggedBlocks),
+        Operation("/blocks", blocks_by_tag, TaggedBlocks, (404,)),
         Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
         Operation("/milestones", list_of_milestones, MilestoneList),
         Operation("/milestones/by-date/{date}", milestones_of_day, MilestonesOfDay, (404,)),

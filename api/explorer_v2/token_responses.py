@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from api.explorer_v2.responses import FOUNDRY_ID as FOUNDRY_ID
 from api.fields.chrysalis_payloads import U32
 from api.fields.examples import BECH32, BLOCK_ID, OUTPUT_ID, SPENT_BY
+from api.fields.listing_proof_responses import ProvedPage
 from api.fields.stardust_payloads import Bech32, HexBytes, HexId, HexOutputId, HexTokenId, HexU256
 from api.http.responses import Json, whole_example
 
@@ -143,7 +144,7 @@ class HoldersOfToken(BaseModel):
     ledgerIndex: U32
 
 
-class SupplyOfToken(BaseModel):
+class SupplyOfToken(ProvedPage):
     """The supply of a native token in the states of its foundry."""
 
     model_config = whole_example(tokenId=FOUNDRY_ID, items=[STATE], cursor=None, ledgerIndex=50)
@@ -214,7 +215,7 @@ class NftState(BaseModel):
     milestoneIndexSpent: U32 | None
 
 
-class TransfersOfNft(BaseModel):
+class TransfersOfNft(ProvedPage):
     """The states of an NFT."""
 
     model_config = whole_example(nftId=NFT_ID, items=[NFT_STATE], cursor=None, ledgerIndex=50)

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, Sequence
 
-from api.explorer_v2.token_pages import TokenId, listing, page_of, pages_of, seconds
+from api.explorer_v2.token_pages import TokenId, listing, page_of, pages_of, seconds, window_of
 from api.explorer_v2.token_responses import FoundryState, NativeTokenAnswer, SupplyOfToken
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
+from api.fields.params import Proof
 from api.fields.span_params import Given, Span
+from api.handlers.listing_proofs import with_proof
 from api.http.operations import Operation
 from api.http.responses import Json
 from api.http.streaming import exports_of
@@ -52,6 +54,7 @@ async def supply_of_token(
     page_size: ExplorerPageSize,
     after: OwnCursor,
     span: Span,
+    proof: Proof = None,
 ) -> Json:
     """Returns the supply of a native token in every state of its foundry.
 
@@ -59,7 +62,12 @@ async def supply_of_token(
     """
     at = after or After(page_size)
     page = await page_of(network, token_id, native_tokens.list_foundry_states, at, span, newest=newest)
-    return await listing(network, token_id, await supply_items(network, page), at, page)
+    answer = await listing(network, token_id, await supply_items(network, page), at, page)
+    if proof is None:
+        return answer
+    return await with_proof(
+        network, proof, answer, page, ("foundry_outputs_by_chain", token_id), await window_of(network, span)
+    )
 
 
 async def supply_items(network: NetworkMount, page: Page) -> list[Json]:

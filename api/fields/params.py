@@ -80,6 +80,14 @@ STATE = Param(
     # Chronicle decodes every state that it gets; other empty values are missing there.
     elsewhere={CHRONICLE: {"empty_is_none": False}},
 )
+PROOF = Param(
+    "proof",
+    words(["complete"]),
+    "An extension of this server: `complete` adds proofs that the listing has no other rows between the ends of the "
+    "page, up to the milestone `completeTo` (docs/proofs.md). The status is 404 without a signed log",
+    "complete",
+    is_json_only=True,
+)
 STATE_INDEX = Param(
     "ledgerIndex",
     KNOWN_INDEX,
@@ -97,5 +105,6 @@ StartTimestamp = Annotated[int | None, START_TIMESTAMP]
 EndTimestamp = Annotated[int | None, END_TIMESTAMP]
 PageSize = Annotated[int, PAGE_SIZE]
 State = Annotated[str | None, STATE]
+Proof = Annotated[str | None, PROOF]
 NewestFirst = Annotated[bool, SORT]
 OldestFirst = Annotated[bool, replace(SORT, example="newest", default="oldest")]

@@ -312,12 +312,17 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         for media_type, export in operation.exports.items()
     }
 
+    of_json = [(name, param) for name, param in params.items() if param.is_json_only]
+
     async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
         values = read(scope)
         media_type = scope.get("format") or choose_export(scope, operation.exports)
         if media_type not in exported:
             await respond(values, scope, receive, send)
             return
+        for name, param in of_json:
+            if values[name] is not None:
+                raise BadParameter(param.name, f"a response in JSON, not {media_type}", str(values[name]))
         write, names = exported[media_type]
         parts = write(context(scope["path_params"]), **{name: values[name] for name in names})
         await send_export(parts, media_type, scope, receive, send)

@@ -68,6 +68,8 @@ class Param:
     """Fields that have other values in another dialect: dialect → field → value."""
     empty_is_none: bool | None = None
     """Whether an empty text counts as missing. None: as in the family."""
+    is_json_only: bool = False
+    """Whether exports reject it. They ignore other parameters that they do not take."""
     _parse: Callable[[str], Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Annotated, Any, TypeAlias
 
-from api.fields.params import INDEX, PAGE_SIZE, SORT, STATE_INDEX, TAG_MAX_BYTES, bech32
+from api.fields.params import INDEX, PAGE_SIZE, PROOF, SORT, STATE_INDEX, TAG_MAX_BYTES, bech32
 from api.fields.span_params import END, START
 from api.fields.stardust_params import ID
 from api.http.page_sizes import INDEXER_V1, MAXIMUM
@@ -153,7 +153,7 @@ SPENT = Param(
 OLDEST_FIRST = replace(SORT, example="newest", default="oldest")
 INDEXER_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(INDEXER_V1, MAXIMUM), elsewhere={})
 CURSOR = Param("cursor", cursor(), "`cursor` of the previous page of the same listing, with the same `pageSize`", None)
-PAGED = (STATE_INDEX, SPENT, START, END, OLDEST_FIRST, INDEXER_PAGE_SIZE, CURSOR)
+PAGED = (STATE_INDEX, SPENT, START, END, OLDEST_FIRST, INDEXER_PAGE_SIZE, CURSOR, PROOF)
 """The parameters of every list."""
 
 SEEDS = {

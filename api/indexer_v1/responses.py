@@ -1,11 +1,10 @@
 """Responses of the indexer API (TIP-26)."""
 
-from pydantic import BaseModel
-
+from api.fields.listing_proof_responses import PageOfProvedLists
 from api.http.responses import omitted, whole_example
 
 
-class IndexedOutputs(BaseModel):
+class IndexedOutputs(PageOfProvedLists):
     """Ids of outputs at ledgerIndex. `cursor` is present only if there are more. `pageSize` is 0 in the response for
     a single output.
     """

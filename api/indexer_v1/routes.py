@@ -8,9 +8,10 @@ page size, which overrides the parameter. All results are at ledgerIndex.
 from collections.abc import Mapping
 from functools import partial
 
-from api.fields.params import STATE_INDEX
+from api.fields.params import PROOF, STATE_INDEX
 from api.fields.span_params import edges_of
 from api.handlers.ledger_state import state_index
+from api.handlers.listing_proofs import expect_whole, under_roles, with_proofs
 from api.http.errors import NotKept, error_body
 from api.http.operations import Family, Operation
 from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
@@ -48,7 +49,7 @@ from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page
 from db.queries.indexer import OutputQuery, Spent, list_outputs
-from db.queries.lookups import list_states
+from db.queries.lookups import list_states, roles_under
 from db.queries.spans import Edge, find_span
 from db.queries.unspent import find_unspent_state
 from db.roles import ALIAS, BASIC, FOUNDRY, NFT
@@ -150,6 +151,9 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
     """Returns a list of outputs. Raises NotKept for spent outputs without any key."""
     query, spent = query_of(network, route, filters, given), given[SPENT.name]
     expect_key(query, spent)
+    proof = given[PROOF.name]
+    is_one_listing = len(query.keys) == 1 and not query.tests
+    expect_whole(proof, {"spent=any": spent is Spent.ANY, "one parameter with an address or a tag": is_one_listing})
     page_size, cursor = paging(given)
     as_of = await state_index(network, given[STATE_INDEX.name])
     window = await window_of(network, given, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
@@ -165,7 +169,10 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
         page_size=page_size,
         cursor=cursor,
     )
-    return answer(page, page_size)
+    if proof is None:
+        return answer(page, page_size)
+    under = under_roles([(role, by.key) for role, by in roles_under(query.keys[0], query.kinds)])
+    return await with_proofs(network, proof, answer(page, page_size), page, under, window)
 
 
 def expect_key(query: OutputQuery, spent: Spent) -> None:
@@ -177,6 +184,8 @@ def expect_key(query: OutputQuery, spent: Spent) -> None:
 async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given: Given) -> Json:
     """Returns the unspent output or the states of a chain object. Raises NotFound if there are none."""
     spent = given[SPENT.name]
+    proof = given[PROOF.name]
+    expect_whole(proof, {"spent=any": spent is Spent.ANY})
     page_size, cursor = paging(given)
     as_of = await state_index(network, given[STATE_INDEX.name])
     if spent is Spent.UNSPENT:
@@ -199,7 +208,10 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
     )
     if not page.rows and cursor is None and page.cursor is None:
         raise NotFound(f"such an output of {output_kind} {chain_id}")
-    return answer(page, page_size)
+    if proof is None:
+        return answer(page, page_size)
+    under = [(f"{output_kind}_outputs_by_chain", chain_id)]
+    return await with_proofs(network, proof, answer(page, page_size), page, under, await window_of(network, given))
 
 
 async def window_of(

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from api.fields.chrysalis_params import Ed25519Address, HistoryOrder, HistoryPageSize
 from api.fields.inclusion_state import inclusion
-from api.fields.params import Address, State
+from api.fields.params import Address, Proof, State
 from api.fields.span_params import TimedSpan
+from api.handlers.listing_proofs import with_proof
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
@@ -45,6 +46,7 @@ async def tx_history(
     state: State,
     newest: HistoryOrder,
     span: TimedSpan,
+    proof: Proof = None,
 ) -> Json:
     """Returns what an address received and sent, newest first by default.
 
@@ -52,16 +54,17 @@ async def tx_history(
     """
     serialized = network.address(address)
     applied = await ledger.get_applied(network.store, network.name)
+    limits = await window(network, span)
     page = await transactions.list_history(
         network.store,
         serialized,
         applied,
-        window=await window(network, span),
+        window=limits,
         newest=newest is not False,
         page_size=page_size,
         cursor=state,
     )
-    return {
+    answer = {
         **address_head(serialized),
         "maxResults": page_size,
         "count": len(page.rows),
@@ -69,6 +72,7 @@ async def tx_history(
         "ledgerIndex": page.as_of,
         "state": page.cursor,
     }
+    return await with_proof(network, proof, answer, page, ("transactions_by_address", serialized), limits)
 
 
 async def ed25519_tx_history(
@@ -78,6 +82,7 @@ async def ed25519_tx_history(
     state: State,
     newest: HistoryOrder,
     span: TimedSpan,
+    proof: Proof = None,
 ) -> Json:
     """Returns what an Ed25519 address in hex received and sent, newest first by default.
 
@@ -85,7 +90,7 @@ async def ed25519_tx_history(
     includes conflicting transactions, which change no balance. Funds migrated to the address are `migrated`; their
     `transactionId` is the id of the milestone whose treasury they left.
     """
-    return await tx_history(network, serialized_ed25519(network, address), page_size, state, newest, span)
+    return await tx_history(network, serialized_ed25519(network, address), page_size, state, newest, span, proof)
 
 
 async def history_items(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
@@ -188,14 +193,14 @@ HISTORY_V1 = (
         "/addresses/{address}/tx-history",
         tx_history,
         HistoryResponse,
-        (501,),
+        (404, 501),
         exports={CSV: Export(tx_history_csv, csv_example)},
     ),
     Operation(
         "/addresses/ed25519/{address}/tx-history",
         ed25519_tx_history,
         HistoryResponse,
-        (501,),
+        (404, 501),
         exports={CSV: Export(ed25519_tx_history_csv, csv_example)},
     ),
 )

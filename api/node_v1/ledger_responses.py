@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from api.fields.chrysalis_payloads import U32, AddressType, Amount, Hex32, Hex34, ReceiptPayload
 from api.fields.examples import MESSAGE_ID
+from api.fields.listing_proof_responses import ProvedPage
 from api.http.responses import example, omitted
 
 ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
@@ -46,7 +47,7 @@ class HistoryItem(BaseModel):
     addressBalanceChange: int
 
 
-class History(BaseModel):
+class History(ProvedPage):
     """What an address received and sent. `state` is null on the last page."""
 
     addressType: AddressType

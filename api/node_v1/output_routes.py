@@ -17,9 +17,10 @@ from api.fields.chrysalis_params import (
     OutputType,
     PageSizeOf100,
 )
-from api.fields.params import Address, NewestFirst, PageSize, State, StateIndex
+from api.fields.params import Address, NewestFirst, PageSize, Proof, State, StateIndex
 from api.fields.span_params import TimedSpan
 from api.handlers.ledger_state import ledger_index, listed_index
+from api.handlers.listing_proofs import expect_whole, under_roles, with_proofs
 from api.http.operations import Operation
 from api.http.responses import Json
 from api.network import NetworkMount
@@ -68,17 +69,21 @@ async def address_outputs(
     expanded: Expanded,
     span: TimedSpan,
     at: StateIndex,
+    proof: Proof = None,
 ) -> Json:
     """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
+    whole = {"include-spent=true": include_spent, "included=true": included, "no type": output_type is None}
+    expect_whole(proof, whole)
+    kinds, limits = await eras.listed_kinds(network), await window(network, span)
     page = await outputs.list_outputs_by_address(
         network.store,
         network.address(address),
-        kinds=await eras.listed_kinds(network),
+        kinds=kinds,
         output_type=output_type,
         include_spent=include_spent,
         included=included,
         with_inclusion=expanded,
-        window=await window(network, span),
+        window=limits,
         as_of=await listed_index(network, at),
         is_fixed=at is not None,
         newest=newest,
@@ -88,7 +93,10 @@ async def address_outputs(
     head = address_head(network.address(address))
     answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
     answer["ledgerIndex"] = await ledger_index(network, page.as_of)
-    return answer
+    if proof is None:
+        return answer
+    owned = under_roles(outputs.roles_owned_by(network.address(address), kinds))
+    return await with_proofs(network, proof, answer, page, owned, limits)
 
 
 async def ed25519_outputs(
@@ -103,6 +111,7 @@ async def ed25519_outputs(
     expanded: Expanded,
     span: TimedSpan,
     at: StateIndex,
+    proof: Proof = None,
 ) -> Json:
     """Returns the outputs of an Ed25519 address in hex."""
     return await address_outputs(
@@ -117,6 +126,7 @@ async def ed25519_outputs(
         expanded,
         span,
         at,
+        proof,
     )
 
 

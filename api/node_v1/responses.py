@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from api.fields.chrysalis_payloads import U32, AddressType, Hex, Hex32, Hex34, Message, SigLockedOutput
 from api.fields.examples import ADDRESS, MESSAGE_ID, PARENT_ID, TRANSACTION_ID
 from api.fields.inclusion_state import InclusionState
+from api.fields.listing_proof_responses import PageOfProvedLists, ProvedPage
 from api.fields.stardust_payloads import StardustOutput
 from api.http.responses import Page, example, omitted
 from api.version import VERSION
@@ -64,7 +65,7 @@ class Record(BaseModel):
     milestoneIndex: U32 | None
 
 
-class MessageChildren(Page):
+class MessageChildren(Page, ProvedPage):
     """Messages that approve a message."""
 
     messageId: Hex32
@@ -78,7 +79,7 @@ class MessageChildrenResponse(BaseModel):
     data: MessageChildren
 
 
-class MessagesByIndex(Page):
+class MessagesByIndex(Page, ProvedPage):
     """Messages under an index."""
 
     index: Hex
@@ -121,7 +122,7 @@ class OutputResponse(BaseModel):
     data: Output
 
 
-class AddressOutputs(Page):
+class AddressOutputs(Page, PageOfProvedLists):
     """Outputs of an address."""
 
     addressType: AddressType

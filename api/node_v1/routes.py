@@ -24,10 +24,12 @@ from api.fields.params import (
     NewestFirst,
     OldestFirst,
     PageSize,
+    Proof,
     State,
     Utf8,
 )
 from api.fields.span_params import TimedSpan
+from api.handlers.listing_proofs import with_proof
 from api.http.operations import Family, Operation
 from api.http.responses import Json
 from api.network import NetworkMount
@@ -107,6 +109,7 @@ async def message_children(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
+    proof: Proof = None,
 ) -> Json:
     """Returns the messages that approve a message.
 
@@ -122,8 +125,8 @@ async def message_children(
         page_size=page_size,
         cursor=state,
     )
-    head = {"messageId": message_id}
-    return listing(head, "childrenMessageIds", "message_id", page, page_size, expanded=expanded)
+    answer = listing({"messageId": message_id}, "childrenMessageIds", "message_id", page, page_size, expanded=expanded)
+    return await with_proof(network, proof, answer, page, ("messages_by_parent", message_id), limits)
 
 
 async def messages_by_index(
@@ -135,6 +138,7 @@ async def messages_by_index(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
+    proof: Proof = None,
 ) -> Json:
     """Returns the messages with an index, direct or inside a transaction.
 
@@ -145,7 +149,8 @@ async def messages_by_index(
     page = await messages.list_tagged(
         network.store, tag, with_inclusion=expanded, window=limits, newest=newest, page_size=page_size, cursor=state
     )
-    return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
+    answer = listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
+    return await with_proof(network, proof, answer, page, ("messages_by_tag", tag), limits)
 
 
 async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
@@ -174,10 +179,11 @@ async def included_message_children(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
+    proof: Proof = None,
 ) -> Json:
     """Returns the messages that approve the message that included a transaction."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
-    return await message_children(network, message_id, page_size, state, newest, expanded, span)
+    return await message_children(network, message_id, page_size, state, newest, expanded, span, proof)
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
@@ -213,11 +219,11 @@ NODE_V1 = Family(
     "node REST v1",
     (
         Operation("/info", info, InfoResponse),
-        Operation("/messages", messages_by_index, MessagesByIndexResponse),
+        Operation("/messages", messages_by_index, MessagesByIndexResponse, (404,)),
         Operation("/messages/{messageId}", message, MessageResponse, (404,), immutable=MESSAGE_ID),
         Operation("/messages/{messageId}/metadata", message_metadata, MessageMetadataResponse, (404,)),
         Operation("/messages/{messageId}/raw", message_raw, None, (404,), immutable=MESSAGE_ID),
-        Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse),
+        Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse, (404,)),
         *(
             Operation(
                 f"/transactions/{{transactionId}}/included-message{part}", handler, answer, (404,), immutable=immutable

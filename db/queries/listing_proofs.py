@@ -32,6 +32,14 @@ CHILD_BYTES = 4 + 4 + HASH_BYTES
 OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
 """Name of a family → the role of its outputs."""
 
+TABLES = {
+    "messages_by_tag": schema.tags,
+    "messages_by_parent": schema.parents,
+    "ledger_updates_by_address": schema.ledger_updates_by_address,
+    "transactions_by_address": schema.transactions_by_address,
+}
+"""Name of a family without such a role → the table of its rows."""
+
 
 @dataclass
 class FetchedTrees:
@@ -281,12 +289,12 @@ def _joined(place: bytes, level: int, leaves: Sequence[tuple[int, Leaf]]) -> Lea
 
 async def _rows(store: Store, listing: Listing, interval: Interval, limit: int | None = None) -> list[bytes]:
     """The row ids of a listing in an interval, oldest first."""
-    table, source = _source_of(listing.family, listing.key)
+    table, source = _table_of(listing.family), _source_of(listing.family, listing.key)
     span = (max(interval.start, listing.first), interval.end)
     stream = within(source, [span])(store, None, False)  # noqa: FBT003
     found: list[bytes] = []
     while rows := await stream.next(limit or PAGE):
-        found += [_row_id(table, row) for row in rows]
+        found += [_as_bytes(table, row) for row in rows]
         if limit is not None:
             return found[:limit]
         if must_give_way():
@@ -294,29 +302,33 @@ async def _rows(store: Store, listing: Listing, interval: Interval, limit: int |
     return found
 
 
-def _source_of(family: Family, key: bytes) -> tuple[Table, Source]:
-    """The table of a family's rows, and the rows of a key in it."""
-    text = key.hex()
+def _table_of(family: Family) -> Table:
+    """The table of a family's rows."""
+    role = OUTPUT_ROLES.get(family.name)
+    return TABLES[family.name] if role is None else role.table
+
+
+def _source_of(family: Family, key: bytes) -> Source:
+    """The rows of a key in the table of a family."""
+    table, text = _table_of(family), key.hex()
     role = OUTPUT_ROLES.get(family.name)
     if role is not None:
-        return role.table, _lookup(role.table, listing_key(role, text, included=True))
-    match family.name:
-        case "messages_by_tag":
-            return schema.tags, _lookup(schema.tags, (text,))
-        case "messages_by_parent":
-            return schema.parents, partition_source(schema.parents, (text,), columns=schema.parents.clustering)
-        case "ledger_updates_by_address":
-            return schema.ledger_updates_by_address, _lookup(schema.ledger_updates_by_address, (text,))
-        case "transactions_by_address":
-            return schema.transactions_by_address, _lookup(schema.transactions_by_address, (text, True))
-    raise AssertionError(family)
+        return _lookup(table, listing_key(role, text, included=True))
+    if table is schema.parents:
+        return partition_source(table, (text,), columns=table.clustering)
+    return _lookup(table, (text, True) if table is schema.transactions_by_address else (text,))
 
 
 def _lookup(table: Table, key: Key) -> Source:
     return lookup_source(LOOKUP_OF_TABLE[table], key, table.clustering)
 
 
-def _row_id(table: Table, row: Row) -> bytes:
+def row_id(family: Family, row: Row) -> bytes:
+    """The row id of a row of the family's table."""
+    return _as_bytes(_table_of(family), row)
+
+
+def _as_bytes(table: Table, row: Row) -> bytes:
     """The row's clustering columns as bytes that sort like them."""
     parts = []
     for name in table.clustering:

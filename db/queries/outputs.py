@@ -13,7 +13,7 @@ from db.queries import pending
 from db.queries.lookups import By, is_spent, roles_under
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
-from db.roles import ADDRESS, KINDS
+from db.roles import ADDRESS, KINDS, Role
 from db.store import Condition, NotFound, Row, Store
 from db.times import Window
 
@@ -174,6 +174,11 @@ async def _list_unspent(
 def _owned_roles(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
     """Kind and variant of each role in which an address owns outputs of these kinds."""
     return [(role.output_kind, role.variant) for role, _ in roles_under(_owned_by(""), kinds)]
+
+
+def roles_owned_by(address: str, kinds: Sequence[str]) -> list[tuple[Role, str]]:
+    """The roles in which an address owns outputs of these kinds, and the key in each."""
+    return [(role, by.key) for role, by in roles_under(_owned_by(address), kinds)]
 
 
 def _owned_by(address: str) -> list[By]:

@@ -61,10 +61,12 @@ MISSING = [
 ]
 
 
-def interval_rows(archive: Archive, intervals: Sequence[Interval]) -> Iterator[tuple[Value, ...]]:
+def interval_rows(
+    archive: Archive, intervals: Sequence[Interval], chunk_size: int = CHUNK_SIZE
+) -> Iterator[tuple[Value, ...]]:
     for each in intervals:
         record = archive.record(each)
-        yield each.end // CHUNK_SIZE, each.end, each.level, record.key_count, record.root, b""
+        yield each.end // chunk_size, each.end, each.level, record.key_count, record.root, b""
 
 
 def tile_rows(archive: Archive, interval: Interval) -> Iterator[tuple[Value, ...]]:
@@ -121,22 +123,28 @@ def shown(place: bytes) -> list[bytes]:
 
 
 def write_archive(store: WritableStore, archive: Archive) -> None:
-    """Writes rows, and the leaves of the cover only, as if those of smaller intervals were deleted."""
-    closed = list(closing(FIRST, FIRST - 1, FRONTIER))
+    """Writes rows and trees."""
+    write_trees(store, archive, END, CHUNK_SIZE)
     with store.batch() as batch:
-        batch.upsert(schema.interval_roots, schema.interval_roots.names, interval_rows(archive, closed))
-        for interval in cover(FIRST, END):
-            batch.upsert(schema.listing_tiles, schema.listing_tiles.names, tile_rows(archive, interval))
-        batch.upsert(schema.listing_parts, schema.listing_parts.names, part_rows(archive, closed))
         write_rows(batch)
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("chunk_size", str(CHUNK_SIZE))])
+
+
+def write_trees(store: WritableStore, archive: Archive, end: int, chunk_size: int) -> None:
+    """Writes the roots, and the leaves of the cover up to `end` only, as if those of smaller intervals were deleted."""
+    closed = list(closing(archive.first, archive.first - 1, archive.frontier))
+    with store.batch() as batch:
+        batch.upsert(schema.interval_roots, schema.interval_roots.names, interval_rows(archive, closed, chunk_size))
+        for interval in cover(archive.first, end):
+            batch.upsert(schema.listing_tiles, schema.listing_tiles.names, tile_rows(archive, interval))
+        batch.upsert(schema.listing_parts, schema.listing_parts.names, part_rows(archive, closed))
 
 
 def write_log(store: WritableStore, archive: Archive, key: SigningKey | None) -> Checkpoint:
     """Writes the log, signed by a key. Its records of milestones are only their indices."""
     builder = LogBuilder()
     places = [*builder.extend(archive.log), *builder.edge()]
-    checkpoint = Checkpoint(f"permanode/{archive.network}/{FIRST}", builder.size, builder.root())
+    checkpoint = Checkpoint(f"permanode/{archive.network}/{archive.first}", builder.size, builder.root())
     signed = None if key is None else bytes(sign_checkpoint(checkpoint, key))
     verifier = None if key is None else key.verifier.text
     with store.batch() as batch:

@@ -1,4 +1,6 @@
-"""The document of a proof (ledger/completeness/document.py), as far as clients need its fields."""
+"""The document of a proof (ledger/completeness/document.py), as far as clients need its fields, and the members that
+`proof=complete` adds to a page of a listing.
+"""
 
 from typing import Any
 
@@ -91,3 +93,21 @@ class ListingDocument(BaseModel):
     intervals: list[IntervalOfListing]
     log_path: str
     checkpoint: str
+
+
+class ProvedPage(BaseModel):
+    """`completeTo` and `proof` are present with `proof=complete`. The document proves the rows of the page up to the
+    milestone `completeTo`.
+    """
+
+    completeTo: int = omitted()
+    proof: ListingDocument = omitted()
+
+
+class PageOfProvedLists(BaseModel):
+    """`completeTo` and `proofs` are present with `proof=complete`: a document for each kind of output and role that the
+    page merges. They prove the rows of the page in milestones up to `completeTo`.
+    """
+
+    completeTo: int = omitted()
+    proofs: list[ListingDocument] = omitted()
