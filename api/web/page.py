@@ -18,6 +18,7 @@ class Page:
         status: the HTTP status.
         charts: whether the page draws charts, and loads what they need.
         verifies: whether the page verifies a proof in the browser, and loads what that needs.
+        proves_listing: whether the page verifies its listing in the browser, and loads what that needs.
     """
 
     template: str
@@ -26,6 +27,7 @@ class Page:
     status: int = 200
     charts: bool = False
     verifies: bool = False
+    proves_listing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ const sizeOf = (level) => SMALLEST * FACTOR ** level;
 const startOf = ({ level, number }) => number * sizeOf(level);
 const endOf = ({ level, number }) => (number + 1) * sizeOf(level) - 1;
 const lowest = (first, level) => (first <= 1 ? 0 : Math.ceil(first / sizeOf(level)));
-const completeFrom = (first) => lowest(first, 0) * SMALLEST;
+export const completeFrom = (first) => lowest(first, 0) * SMALLEST;
 const isEnd = (first, end) => completeFrom(first) <= end && (end + 1) % SMALLEST === 0;
 const closed = (first, level, end) => Math.max(0, Math.floor((end + 1) / sizeOf(level)) - lowest(first, level));
 const nameOf = (interval) => `milestones ${startOf(interval)} to ${endOf(interval)}`;

@@ -10,11 +10,14 @@ from typing import Any, TypeAlias
 
 import segno
 
+from api.fields.inx_chronicle_params import ROLES
 from api.network import NetworkMount
 from api.web.chains import chain_id_of
 from api.web.formats import plain
+from api.web.listing_proofs import ListingProof, proof_of
 from api.web.page import Answer, Download, Page, Redirect, View
 from api.web.visit import Visit, segment
+from db.roles import roles_of
 from db.schema.protocols import IOTA
 from db.store import LedgerUnknown
 from ledger.crypto.bech32 import AddressError, parse_address
@@ -80,8 +83,9 @@ async def address(visit: Visit) -> Answer:
         "tab": tab,
         "tabs": TABS,
         "list": rows,
+        "listing_proof": rows.get("proof") if rows["items"] else None,
     }
-    return Page("address", "Address", values, charts=bool(history))
+    return Page("address", "Address", values, charts=bool(history), proves_listing=bool(values["listing_proof"]))
 
 
 def chain_of(network: NetworkMount, whole: str) -> tuple[str, str] | None:
@@ -129,14 +133,20 @@ def balance_chart(visit: Visit, history: list[Values]) -> Values:
     }
 
 
-def listed(visit: Visit, found: Values | None, csv: str | None = None) -> Values:
+def listed(visit: Visit, found: Values | None, csv: str | None = None, proof: ListingProof | None = None) -> Values:
     """A page of a listing as the template shows it. `found`: None if the archive has no ledger state."""
     cursor = None if found is None else found["cursor"]
     return {
         "items": None if found is None else found["items"],
         "next": visit.here(cursor=cursor) if cursor else None,
         "csv": csv,
+        "proof": proof,
     }
+
+
+def serialized(visit: Visit, whole: str) -> str:
+    """The address as hex. Raises BadParameter if it belongs to another network."""
+    return visit.mount.address(parse_address(whole))
 
 
 def chosen(visit: Visit, *names: str) -> dict[str, str]:
@@ -148,16 +158,27 @@ async def history_tab(visit: Visit, whole: str) -> Values:
     """Outputs that the address received, and those of them that were spent."""
     path = f"explorer/v2/ledger/updates/by-address/{segment(whole)}"
     span = chosen(visit, "start", "end", "sort")
-    found = await visit.kept(path, **span, **chosen(visit, "cursor"), pageSize=ROWS)
-    return listed(visit, found, visit.api(path, **span, format="csv"))
+    query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
+    found = await visit.kept(path, **query)
+    key = serialized(visit, whole)
+    proof = None if found is None else await proof_of(visit, ["ledger_updates_by_address"], key, path, **query)
+    return listed(visit, found, visit.api(path, **span, format="csv"), proof)
 
 
 async def outputs_tab(visit: Visit, whole: str) -> Values:
-    """Every output that ever named the address."""
+    """Every output that ever named the address. Proofs are about one role."""
     path = f"explorer/v2/ledger/outputs/by-address/{segment(whole)}"
     span = chosen(visit, "start", "end", "sort", "role")
-    found = await visit.json(path, **span, **chosen(visit, "cursor"), pageSize=ROWS)
-    return listed(visit, found, visit.api(path, **span, format="csv"))
+    query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
+    found = await visit.json(path, **query)
+    families = families_of(span["role"]) if "role" in span else []
+    proof = await proof_of(visit, families, serialized(visit, whole), path, **query) if families else None
+    return listed(visit, found, visit.api(path, **span, format="csv"), proof)
+
+
+def families_of(role: str) -> list[str]:
+    """The families of proofs of the outputs in which an address has a role."""
+    return [f"{each.output_kind}_outputs_by_{each.variant}" for each in roles_of(ROLES[role])]
 
 
 async def statement_tab(visit: Visit, whole: str) -> Values:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from api.network import NetworkMount
 from api.web import chains
 from api.web.formats import bech32, plain
+from api.web.listing_proofs import proof_of
 from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
 from api.web.visit import Visit, segment
@@ -59,10 +60,12 @@ async def alias(visit: Visit) -> Answer:
     id_ = visit.params["id"]
     path = f"indexer/v1/outputs/alias/{segment(id_)}"
     cursor = visit.query.get("cursor")
-    page, newest, oldest = await asyncio.gather(
-        visit.json(path, spent="any", sort="newest", pageSize=ROWS, cursor=cursor),
+    query = {"spent": "any", "sort": "newest", "pageSize": ROWS, "cursor": cursor}
+    page, newest, oldest, proof = await asyncio.gather(
+        visit.json(path, **query),
         visit.json(path, spent="any", sort="newest", pageSize=1),
         visit.json(path, spent="any", sort="oldest", pageSize=1),
+        proof_of(visit, ["alias_outputs_by_chain"], id_.removeprefix("0x"), path, **query),
     )
     mount = visit.mount
     owned = address_of(mount, ALIAS, id_)
@@ -83,8 +86,9 @@ async def alias(visit: Visit) -> Answer:
         "more_foundries": foundries.get("cursor") is not None,
         "states": [alias_state(mount, each) for each in states],
         "next": next_of(visit, page),
+        "listing_proof": proof,
     }
-    return Page("alias", "Alias", values)
+    return Page("alias", "Alias", values, proves_listing=bool(proof))
 
 
 def alias_state(network: NetworkMount, found: Json) -> Json:
@@ -144,6 +148,10 @@ async def foundry(visit: Visit) -> Answer:
         visit.kept(f"{path}/{tab}", pageSize=ROWS, cursor=cursor),
     )
     unit = chains.token_unit(token["metadata"])
+    proof = None
+    if tab == "supply" and rows and rows["items"]:
+        key = token["tokenId"].removeprefix("0x")
+        proof = await proof_of(visit, ["foundry_outputs_by_chain"], key, f"{path}/supply", pageSize=ROWS, cursor=cursor)
     values = {
         "token_of": token,
         "unit": unit,
@@ -156,8 +164,9 @@ async def foundry(visit: Visit) -> Answer:
         "next": next_of(visit, rows),
         "chart": supply_chart(rows["items"], unit) if tab == "supply" and rows and not cursor else None,
         "csv": visit.api(f"{path}/{tab}", format="csv") if tab != "holders" else None,
+        "listing_proof": proof,
     }
-    return Page("foundry", "Foundry", values, charts=values["chart"] is not None)
+    return Page("foundry", "Foundry", values, charts=values["chart"] is not None, proves_listing=bool(proof))
 
 
 def supply_chart(states: Sequence[Json], unit: tuple[int, str] | None) -> Json | None:
@@ -185,6 +194,10 @@ async def nft(visit: Visit) -> Answer:
         if tab == "states"
         else visit.json("indexer/v1/outputs/nft", issuer=own, sort="newest", pageSize=ROWS, cursor=cursor),
     )
+    proof = None
+    if tab == "states" and rows["items"]:
+        key = found["nftId"].removeprefix("0x")
+        proof = await proof_of(visit, ["nft_outputs_by_chain"], key, f"{path}/transfers", pageSize=ROWS, cursor=cursor)
     mutable = chains.feature(current["output"], chains.METADATA)
     tag = chains.feature(current["output"], chains.TAG)
     values = {
@@ -198,8 +211,9 @@ async def nft(visit: Visit) -> Answer:
         "tab": tab,
         "rows": rows["items"] if tab == "states" else await issued(visit, rows["items"]),
         "next": next_of(visit, rows),
+        "listing_proof": proof,
     }
-    return Page("nft", "NFT", values)
+    return Page("nft", "NFT", values, proves_listing=bool(proof))
 
 
 async def issued(visit: Visit, output_ids: Sequence[str]) -> list[Json]:

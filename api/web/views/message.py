@@ -9,6 +9,7 @@ from typing import Any
 from api.web import coverage, formats, payloads
 from api.web.graph import graph_of
 from api.web.inclusion import reason_of
+from api.web.listing_proofs import proof_of as proof_of_listing
 from api.web.page import Answer, Download, Page, Redirect, View
 from api.web.views.search import page_of
 from api.web.visit import Visit, segment
@@ -96,10 +97,11 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
     if id_ != visit.params["id"]:
         return Redirect(f"/{visit.network}/{form.kind}/{id_}")
     value = found["data"] if form is MESSAGE else found
-    metadata, children, raw = await asyncio.gather(
+    metadata, children, raw, listing_proof = await asyncio.gather(
         visit.json(form.metadata.format(id_)),
         visit.json(form.children.format(id_)),
         raw_of(visit, form, id_),
+        proof_of_listing(visit, ["messages_by_parent"], digits, form.children.format(id_)),
     )
     if form is MESSAGE:
         metadata, children = metadata["data"], children["data"]
@@ -129,8 +131,10 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
         "raw": payloads.data_of(raw.hex()),
         "proof": proof_of(form, metadata, id_),
         "coordinator": visit.mount.coordinator,
+        "listing_proof": listing_proof if followers else None,
     }
-    return Page("message", f"{form.kind.capitalize()} {formats.short(id_)}", values, verifies=bool(values["proof"]))
+    title = f"{form.kind.capitalize()} {formats.short(id_)}"
+    return Page("message", title, values, verifies=bool(values["proof"]), proves_listing=bool(values["listing_proof"]))
 
 
 async def elsewhere(visit: Visit, form: Form, other: Form, digits: str) -> Answer:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.web.listing_proofs import ListingProof, proof_of
 from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
 from api.web.visit import Visit, segment
@@ -48,6 +49,7 @@ async def tag(visit: Visit) -> Answer:
         is_whole = counted["cursor"] is None
         days = per_day(counted["items"]) if is_first else None
     cursor = listed.get("cursor")
+    proof = await listing_proof(visit, tab, digits) if listed["items"] else None
     values = {
         "digits": digits,
         "data": data,
@@ -58,8 +60,19 @@ async def tag(visit: Visit) -> Answer:
         "counted": sum(days["series"]["Messages"]) if days else 0,
         "rows": listed["items"],
         "next": visit.here(cursor=cursor) if cursor else None,
+        "listing_proof": proof,
     }
-    return Page("tag", "Tag", values, charts=bool(days))
+    return Page("tag", "Tag", values, charts=bool(days), proves_listing=bool(proof))
+
+
+async def listing_proof(visit: Visit, tab: str, digits: str) -> ListingProof | None:
+    """The proof of the list that a tab shows."""
+    if tab == "messages":
+        query = {"tag": f"0x{digits}", "pageSize": ROWS, "cursor": visit.query.get("cursor")}
+        return await proof_of(visit, ["messages_by_tag"], digits, "explorer/v2/blocks", **query)
+    return await proof_of(
+        visit, [f"{tab}_outputs_by_tag"], digits, f"indexer/v1/outputs/{tab}", **outputs_query(visit, digits)
+    )
 
 
 async def blocks(visit: Visit, digits: str, page_size: int, cursor: str | None) -> Json:
@@ -70,20 +83,19 @@ async def blocks(visit: Visit, digits: str, page_size: int, cursor: str | None) 
 
 async def outputs(visit: Visit, kind: str, digits: str) -> Json:
     """A page of the outputs of a kind with the tag, spent ones too, the newest first."""
-    found = await visit.json(
-        f"indexer/v1/outputs/{kind}",
-        tag=f"0x{digits}",
-        spent="any",
-        sort="newest",
-        pageSize=ROWS,
-        cursor=visit.query.get("cursor"),
-    )
+    found = await visit.json(f"indexer/v1/outputs/{kind}", **outputs_query(visit, digits))
     whole = await asyncio.gather(*(visit.json(f"core/v2/outputs/{segment(each)}") for each in found["items"]))
     items = [
         {"outputId": output_id, "amount": each["output"]["amount"], **each["metadata"]}
         for output_id, each in zip(found["items"], whole, strict=True)
     ]
     return {"items": items, "cursor": found.get("cursor")}
+
+
+def outputs_query(visit: Visit, digits: str) -> Mapping[str, object]:
+    """The parameters of a page of outputs."""
+    position = visit.query.get("cursor")
+    return {"tag": f"0x{digits}", "spent": "any", "sort": "newest", "pageSize": ROWS, "cursor": position}
 
 
 def per_day(items: Sequence[Json]) -> Json | None:
