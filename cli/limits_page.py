@@ -4,6 +4,7 @@ from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
 from api.explorer_v2 import statement_routes, token_routes
 from api.explorer_v2.ledger_routes import OUTPUTS_MAX
 from api.fields.inx_chronicle_params import SKIPPED_MAX
+from api.handlers.listing_proofs import FAMILIES_MOST, ROWS_MOST
 from api.http.content_negotiation import ACCEPT_MAX_BYTES
 from api.http.page_sizes import FAMILIES, MAXIMUM
 from api.mqtt.client import CONNECT_S, TOPICS_MAX
@@ -53,6 +54,8 @@ def limits_page() -> str:
         outputs_of_token=token_routes.OUTPUTS_MAX,
         accounts=statement_routes.ADDRESSES_MAX,
         skipped=SKIPPED_MAX,
+        families=FAMILIES_MOST,
+        proved=ROWS_MOST,
         summed=SUMMED_MAX,
         changes=CHANGES_MAX,
         examined=EXAMINED,
@@ -116,6 +119,8 @@ in the indexer). Only such a page can be short or empty without being the last o
 
 With all lookups a listing reads at most ten rows per row of its page size (pages below 100 count as 100); the test
 suite counts them. Once per process, the server also reads 256 rows per kind of output to find unspent genesis outputs.
+A proof (`proof=complete`) reads the rows of its page up to three times more, and at most 256 others in each interval
+of the page.
 
 | request | limit | above |
 |---|---|---|
@@ -123,6 +128,8 @@ suite counts them. Once per process, the server also reads 256 rows per kind of 
 | holders of a native token | {outputs_of_token} unspent outputs with it | 501 |
 | statement | {accounts} addresses | 400 |
 | children of explorer v2 by page number | first {skipped} children; use the cursor beyond | 400 |
+| proof of a page that merges listings | {families} kinds of outputs and roles | 400 |
+| proof of a page whose milestones have other timestamps between them | {proved} rows between its ends | 400 |
 | activity of analytics v2 | {summed} milestones | 501 |
 | distinct addresses in analytics v2 | {changes} created and spent outputs | 501 |
 | series by hour, or by day if not stored per day | {examined} milestones per page | the page ends with that day |

@@ -162,8 +162,17 @@ def of_messages(oracle: Oracle, defaults: Defaults) -> ApiRequests:
             ]
             for part in PARTS
         },
-        "/messages": [each for tag, ids in oracle.tagged.items() for each in of_index(oracle, tag, ids)],
+        "/messages": [
+            *(each for tag, ids in oracle.tagged.items() for each in of_index(oracle, tag, ids)),
+            ApiRequest({"index": next(iter(oracle.tagged)), "proof": "complete"}, unproved(oracle)),
+        ],
     }
+
+
+def unproved(oracle: Oracle) -> Json:
+    """The response to `proof=complete`. The oracle ledger is shorter than an interval."""
+    message = f"an interval of 100 milestones in the signed log of {oracle.expected['network']} is not in this archive"
+    return {"error": {"code": "404", "message": message}}
 
 
 def within(oracle: Oracle, message_ids: list[str]) -> list[str]:

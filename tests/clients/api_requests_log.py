@@ -3,7 +3,7 @@
 import base64
 
 from tests.api.oracle import Oracle
-from tests.clients.api_requests import ApiRequest, ApiRequests
+from tests.clients.api_requests import ApiRequest, ApiRequests, unproved
 from tests.reference_log import ReferenceLog, consistency, reference_log
 
 
@@ -39,9 +39,8 @@ def of_log(oracle: Oracle) -> ApiRequests:
 
 def of_listing_proofs(oracle: Oracle) -> ApiRequests:
     """The requests for proofs of listings. The oracle ledger is shorter than an interval."""
-    message = f"an interval of 100 milestones in the signed log of {oracle.expected['network']} is not in this archive"
     given = {"family": "messages_by_tag", "key": "", "offset": 0, "pageSize": 10}
-    return {"/proofs/listing": [ApiRequest(given, {"error": {"code": "404", "message": message}})]}
+    return {"/proofs/listing": [ApiRequest(given, unproved(oracle))]}
 
 
 def proof_of(log: ReferenceLog, older: int, size: int) -> ApiRequest:

@@ -103,8 +103,8 @@ def write_rows(batch: Batch) -> None:
             names = ("parent_id", "milestone_index", "message_id")
             batch.upsert(schema.parents, names, [(key, *row) for row in ids])
         elif family is TAGS:
-            names = ("tag", "ms_range_id", "partition_id", "milestone_index", "message_id")
-            batch.upsert(schema.tags, names, [(key, row[0] // CHUNK_SIZE, 0, *row) for row in ids])
+            tagged = [(key, row[0] // CHUNK_SIZE, 0, *row, 10_000 * row[0], 0) for row in ids]
+            batch.upsert(schema.tags, schema.tags.names, tagged)
             batch.upsert(schema.tag_hints, schema.tag_hints.names, [(key, "message", each, 0) for each in ranges])
         else:
             names = ("address", "ms_range_id", "partition_id", "milestone_index", "output_id", "is_spent")

@@ -20,6 +20,7 @@ from tests.api.wormhole_network import World
 from tests.reference import ORACLE
 from tests.web.browser import SCHEMES, WIDE, Programs, Scheme, Watched, install_browser, launched, why_not
 from tests.web.hostile import fill_hostile
+from tests.web.proved import fill_proved
 
 Open: TypeAlias = Callable[..., Awaitable[Watched]]
 """Opens a page: width, scheme; `scripts=False` without JavaScript."""
@@ -49,6 +50,7 @@ def base(
     config = fill_networks(folder, oracle, stardust, world)
     fill_more_networks(folder, oracle, config)
     fill_hostile(folder, oracle, config)
+    fill_proved(folder, config)
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as url:
         yield url
 

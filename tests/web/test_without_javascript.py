@@ -18,7 +18,7 @@ PASSING = re.compile(r"\d+ (second|minute|hour|day|month|year)s?")
 CONTENT = """
 (main) => {
     const copy = main.cloneNode(true);
-    copy.querySelectorAll("button, .plot, .uplot, [hidden], #verify").forEach((each) => each.remove());
+    copy.querySelectorAll("button, .plot, .uplot, [hidden], .verify").forEach((each) => each.remove());
     return copy.textContent;
 }
 """

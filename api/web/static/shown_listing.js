@@ -14,7 +14,7 @@ export const documentsOf = (answer) => {
 // Compares a page with its proofs. documents: JSON objects; network: its name; verifier: of parseVerifier, or null;
 // families: that the page shows, with `key`, hex; shown: [{ row, milestone }], ids as hex as they end or are inside row
 // ids, milestone null if the page does not show it. Returns checks, as { passed, text }; `passed` is null for a check that
-// cannot be made.
+// cannot be made. `last` is the last proved milestone, `proved` the number of rows shown that the proofs contain.
 export const checkShown = ({ documents, network, verifier, families, key, shown }) => {
   const checks = [];
   const add = (passed, text) => checks.push({ passed, text });
@@ -49,5 +49,5 @@ export const checkShown = ({ documents, network, verifier, families, key, shown 
   const later = shown.length - found.size - foreign.length;
   add(found.size === shown.length ? true : null, `${found.size} of the ${shown.length} rows shown are proved${
     later ? `; the others are not in milestones ${first} to ${last}, or pending` : ""}.`);
-  return { checks, last };
+  return { checks, last, proved: found.size };
 };

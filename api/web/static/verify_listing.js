@@ -23,6 +23,7 @@ const line = ({ passed, text }) => {
 const RESULTS = {
   valid: (last) => `Valid: up to milestone ${last}, this page shows all rows between its first and its last one.`,
   unknown: (last) => `All steps passed: this page is complete up to milestone ${last}, if the log is the archive's.`,
+  none: (last) => `Nothing on this page is proved: its rows are newer than milestone ${last}, pending, or from before the log.`,
   invalid: () => "Not valid: see the step that failed.",
 };
 
@@ -39,9 +40,10 @@ const verify = async () => {
     const { network, key } = box.dataset;
     const families = box.dataset.families.split(" ");
     const documents = documentsOf(await response.json());
-    const { checks, last } = checkShown({ documents, network, verifier, families, key, shown });
+    const { checks, last, proved } = checkShown({ documents, network, verifier, families, key, shown });
     list.append(...checks.map(line));
-    const state = checks.some(({ passed }) => passed === false) ? "invalid" : verifier ? "valid" : "unknown";
+    const isInvalid = checks.some(({ passed }) => passed === false);
+    const state = isInvalid ? "invalid" : shown.length > 0 && proved === 0 ? "none" : verifier ? "valid" : "unknown";
     result.textContent = RESULTS[state](last);
     result.dataset.state = state;
   } catch (error) {
