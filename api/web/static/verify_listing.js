@@ -21,8 +21,8 @@ const line = ({ passed, text }) => {
 };
 
 const RESULTS = {
-  valid: (last) => `Valid: up to milestone ${last}, this page shows all rows between its first and its last one.`,
-  unknown: (last) => `All steps passed: this page is complete up to milestone ${last}, if the log is the archive's.`,
+  valid: (last) => `Valid: up to milestone ${last}, this page leaves out no row.`,
+  unknown: (last) => `All steps passed: up to milestone ${last}, this page leaves out no row, if the log is the archive's.`,
   none: (last) => `Nothing on this page is proved: its rows are newer than milestone ${last}, pending, or from before the log.`,
   invalid: () => "Not valid: see the step that failed.",
 };
@@ -38,9 +38,10 @@ const verify = async () => {
     const text = box.querySelector("[name=key]").value.trim();
     const verifier = text ? parseVerifier(text) : null;
     const { network, key } = box.dataset;
+    const ends = box.dataset.ends.split(" ").filter(Boolean);
     const families = box.dataset.families.split(" ");
     const documents = documentsOf(await response.json());
-    const { checks, last, proved } = checkShown({ documents, network, verifier, families, key, shown });
+    const { checks, last, proved } = checkShown({ documents, network, verifier, families, key, shown, ends });
     list.append(...checks.map(line));
     const isInvalid = checks.some(({ passed }) => passed === false);
     const state = isInvalid ? "invalid" : shown.length > 0 && proved === 0 ? "none" : verifier ? "valid" : "unknown";

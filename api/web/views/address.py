@@ -161,7 +161,11 @@ async def history_tab(visit: Visit, whole: str) -> Values:
     query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
     found = await visit.kept(path, **query)
     key = serialized(visit, whole)
-    proof = None if found is None else await proof_of(visit, ["ledger_updates_by_address"], key, path, **query)
+    proof = (
+        None
+        if found is None
+        else await proof_of(visit, ["ledger_updates_by_address"], key, path, is_last=not found["cursor"], **query)
+    )
     return listed(visit, found, visit.api(path, **span, format="csv"), proof)
 
 
@@ -172,7 +176,11 @@ async def outputs_tab(visit: Visit, whole: str) -> Values:
     query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
     found = await visit.json(path, **query)
     families = families_of(span["role"]) if "role" in span else []
-    proof = await proof_of(visit, families, serialized(visit, whole), path, **query) if families else None
+    proof = (
+        await proof_of(visit, families, serialized(visit, whole), path, is_last=not found["cursor"], **query)
+        if families
+        else None
+    )
     return listed(visit, found, visit.api(path, **span, format="csv"), proof)
 
 

@@ -61,12 +61,13 @@ async def alias(visit: Visit) -> Answer:
     path = f"indexer/v1/outputs/alias/{segment(id_)}"
     cursor = visit.query.get("cursor")
     query = {"spent": "any", "sort": "newest", "pageSize": ROWS, "cursor": cursor}
-    page, newest, oldest, proof = await asyncio.gather(
+    page, newest, oldest = await asyncio.gather(
         visit.json(path, **query),
         visit.json(path, spent="any", sort="newest", pageSize=1),
         visit.json(path, spent="any", sort="oldest", pageSize=1),
-        proof_of(visit, ["alias_outputs_by_chain"], id_.removeprefix("0x"), path, **query),
     )
+    families, is_last = ["alias_outputs_by_chain"], not page.get("cursor")
+    proof = await proof_of(visit, families, id_.removeprefix("0x"), path, is_last=is_last, **query)
     mount = visit.mount
     owned = address_of(mount, ALIAS, id_)
     foundries, (now, first, *states) = await asyncio.gather(
@@ -151,7 +152,8 @@ async def foundry(visit: Visit) -> Answer:
     proof = None
     if tab == "supply" and rows and rows["items"]:
         key = token["tokenId"].removeprefix("0x")
-        proof = await proof_of(visit, ["foundry_outputs_by_chain"], key, f"{path}/supply", pageSize=ROWS, cursor=cursor)
+        families, is_last = ["foundry_outputs_by_chain"], not rows["cursor"]
+        proof = await proof_of(visit, families, key, f"{path}/supply", is_last=is_last, pageSize=ROWS, cursor=cursor)
     values = {
         "token_of": token,
         "unit": unit,
@@ -197,7 +199,8 @@ async def nft(visit: Visit) -> Answer:
     proof = None
     if tab == "states" and rows["items"]:
         key = found["nftId"].removeprefix("0x")
-        proof = await proof_of(visit, ["nft_outputs_by_chain"], key, f"{path}/transfers", pageSize=ROWS, cursor=cursor)
+        families, is_last = ["nft_outputs_by_chain"], not rows["cursor"]
+        proof = await proof_of(visit, families, key, f"{path}/transfers", is_last=is_last, pageSize=ROWS, cursor=cursor)
     mutable = chains.feature(current["output"], chains.METADATA)
     tag = chains.feature(current["output"], chains.TAG)
     values = {

@@ -97,16 +97,18 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
     if id_ != visit.params["id"]:
         return Redirect(f"/{visit.network}/{form.kind}/{id_}")
     value = found["data"] if form is MESSAGE else found
-    metadata, children, raw, listing_proof = await asyncio.gather(
+    metadata, children, raw = await asyncio.gather(
         visit.json(form.metadata.format(id_)),
         visit.json(form.children.format(id_)),
         raw_of(visit, form, id_),
-        proof_of_listing(visit, ["messages_by_parent"], digits, form.children.format(id_)),
     )
     if form is MESSAGE:
         metadata, children = metadata["data"], children["data"]
     parents = value["parentMessageIds" if form is MESSAGE else "parents"]
     followers = children["childrenMessageIds" if form is MESSAGE else "children"]
+    has_more = bool(children.get("state") or children.get("cursor"))
+    children_at = form.children.format(id_)
+    children_proof = await proof_of_listing(visit, ["messages_by_parent"], digits, children_at, is_last=not has_more)
     payload = value.get("payload")
     milestone = metadata.get("referencedByMilestoneIndex")
     values = {
@@ -127,14 +129,14 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
         "graph": graph_of(id_, parents, followers),
         "parents": parents,
         "children": followers,
-        "has_more_children": bool(children.get("state") or children.get("cursor")),
+        "has_more_children": has_more,
         "raw": payloads.data_of(raw.hex()),
         "proof": proof_of(form, metadata, id_),
         "coordinator": visit.mount.coordinator,
-        "listing_proof": listing_proof if followers else None,
+        "children_proof": children_proof,
     }
     title = f"{form.kind.capitalize()} {formats.short(id_)}"
-    return Page("message", title, values, verifies=bool(values["proof"]), proves_listing=bool(values["listing_proof"]))
+    return Page("message", title, values, verifies=bool(values["proof"]), proves_listing=bool(children_proof))
 
 
 async def elsewhere(visit: Visit, form: Form, other: Form, digits: str) -> Answer:

@@ -49,7 +49,7 @@ async def tag(visit: Visit) -> Answer:
         is_whole = counted["cursor"] is None
         days = per_day(counted["items"]) if is_first else None
     cursor = listed.get("cursor")
-    proof = await listing_proof(visit, tab, digits) if listed["items"] else None
+    proof = await listing_proof(visit, tab, digits, is_last=not cursor) if listed["items"] else None
     values = {
         "digits": digits,
         "data": data,
@@ -65,13 +65,18 @@ async def tag(visit: Visit) -> Answer:
     return Page("tag", "Tag", values, charts=bool(days), proves_listing=bool(proof))
 
 
-async def listing_proof(visit: Visit, tab: str, digits: str) -> ListingProof | None:
+async def listing_proof(visit: Visit, tab: str, digits: str, *, is_last: bool) -> ListingProof | None:
     """The proof of the list that a tab shows."""
     if tab == "messages":
         query = {"tag": f"0x{digits}", "pageSize": ROWS, "cursor": visit.query.get("cursor")}
-        return await proof_of(visit, ["messages_by_tag"], digits, "explorer/v2/blocks", **query)
+        return await proof_of(visit, ["messages_by_tag"], digits, "explorer/v2/blocks", is_last=is_last, **query)
     return await proof_of(
-        visit, [f"{tab}_outputs_by_tag"], digits, f"indexer/v1/outputs/{tab}", **outputs_query(visit, digits)
+        visit,
+        [f"{tab}_outputs_by_tag"],
+        digits,
+        f"indexer/v1/outputs/{tab}",
+        is_last=is_last,
+        **outputs_query(visit, digits),
     )
 
 
