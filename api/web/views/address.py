@@ -83,7 +83,7 @@ async def address(visit: Visit) -> Answer:
         "tab": tab,
         "tabs": TABS,
         "list": rows,
-        "listing_proof": rows.get("proof") if rows["items"] else None,
+        "listing_proof": rows.get("proof"),
     }
     return Page("address", "Address", values, charts=bool(history), proves_listing=bool(values["listing_proof"]))
 
@@ -160,12 +160,10 @@ async def history_tab(visit: Visit, whole: str) -> Values:
     span = chosen(visit, "start", "end", "sort")
     query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
     found = await visit.kept(path, **query)
-    key = serialized(visit, whole)
-    proof = (
-        None
-        if found is None
-        else await proof_of(visit, ["ledger_updates_by_address"], key, path, is_last=not found["cursor"], **query)
-    )
+    proof = None
+    if found is not None:
+        families, is_last = ["ledger_updates_by_address"], not found["cursor"]
+        proof = await proof_of(visit, families, serialized(visit, whole), path, is_last=is_last, **query)
     return listed(visit, found, visit.api(path, **span, format="csv"), proof)
 
 
@@ -175,12 +173,10 @@ async def outputs_tab(visit: Visit, whole: str) -> Values:
     span = chosen(visit, "start", "end", "sort", "role")
     query = {**span, **chosen(visit, "cursor"), "pageSize": ROWS}
     found = await visit.json(path, **query)
-    families = families_of(span["role"]) if "role" in span else []
-    proof = (
-        await proof_of(visit, families, serialized(visit, whole), path, is_last=not found["cursor"], **query)
-        if families
-        else None
-    )
+    proof = None
+    if "role" in span:
+        families, is_last = families_of(span["role"]), not found["cursor"]
+        proof = await proof_of(visit, families, serialized(visit, whole), path, is_last=is_last, **query)
     return listed(visit, found, visit.api(path, **span, format="csv"), proof)
 
 

@@ -49,7 +49,7 @@ async def tag(visit: Visit) -> Answer:
         is_whole = counted["cursor"] is None
         days = per_day(counted["items"]) if is_first else None
     cursor = listed.get("cursor")
-    proof = await listing_proof(visit, tab, digits, is_last=not cursor) if listed["items"] else None
+    proof = await listing_proof(visit, tab, digits, is_last=not cursor)
     values = {
         "digits": digits,
         "data": data,
@@ -70,14 +70,8 @@ async def listing_proof(visit: Visit, tab: str, digits: str, *, is_last: bool) -
     if tab == "messages":
         query = {"tag": f"0x{digits}", "pageSize": ROWS, "cursor": visit.query.get("cursor")}
         return await proof_of(visit, ["messages_by_tag"], digits, "explorer/v2/blocks", is_last=is_last, **query)
-    return await proof_of(
-        visit,
-        [f"{tab}_outputs_by_tag"],
-        digits,
-        f"indexer/v1/outputs/{tab}",
-        is_last=is_last,
-        **outputs_query(visit, digits),
-    )
+    families, path = [f"{tab}_outputs_by_tag"], f"indexer/v1/outputs/{tab}"
+    return await proof_of(visit, families, digits, path, is_last=is_last, **outputs_query(visit, digits))
 
 
 async def blocks(visit: Visit, digits: str, page_size: int, cursor: str | None) -> Json:
