@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from api.http.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1
 from api.http.params import Param, converted, cursor, flag, integer, page_size, path, words
 from db.schema import PENDING_RANGE
@@ -82,7 +84,7 @@ STATE = Param(
 )
 PROOF = Param(
     "proof",
-    words(["complete"]),
+    Annotated[words(["complete"]), Field(description="complete")],
     "An extension of this server: `complete` adds proofs that the listing has no other rows between the ends of the "
     "page, up to the milestone `completeTo` (docs/proofs.md). The status is 404 without a signed log",
     "complete",

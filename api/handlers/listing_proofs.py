@@ -171,8 +171,11 @@ def _ends(rows: Sequence[Row], family: Family, window: Window | None, begin: int
     milestones of its window.
     """
     if not rows:
-        milestones = window.milestones if window else [(begin, end)]
-        first, last = (milestones[0][0], milestones[-1][1]) if milestones else (begin, begin - 1)
+        first, last = begin, end
+        if window:
+            requested = window.between[0]
+            found = window.milestones
+            first, last = (found[0][0], found[-1][1]) if found else (requested, requested - 1)
         return _milestone(max(first, begin)), _milestone(min(last, end) + 1)
     lows, highs = [], []
     for row in rows:

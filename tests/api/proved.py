@@ -41,6 +41,8 @@ class Proved:
     hrp: str
     rows: Mapping[Listing, list[bytes]]
     head: LogHead
+    migrated: frozenset[str]
+    """Messages whose milestone migrated funds to an address, which Chronicle's transactions leave out."""
 
     def keys(self, family: str, count: int = 6) -> list[bytes]:
         """Keys of a family: those with most rows, and one of the others."""
@@ -82,4 +84,7 @@ def served(ledger: str, folder: Path, oracle: Oracle, stardust: StardustLedger) 
             of_chrysalis = NetworkMount(store, network, oracle.expected["bech32Hrp"], is_of_one_era=True)
             mount = stardust.mount(store) if is_stardust else of_chrysalis
             app = create_app({network: mount}, network, ApiSettings())
-            yield Proved(app, network, mount.bech32_hrp, of_listing, LogHead(signed.size, signed.root))
+            of_addresses = rows["transactions_by_address"]
+            migrated = frozenset(row["message_id"] for row in of_addresses if row["direction"] == "migrated")
+            head = LogHead(signed.size, signed.root)
+            yield Proved(app, network, mount.bech32_hrp, of_listing, head, migrated)

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.network import NetworkMount
 from api.web.explorer import Explorer
 from db.connect import StoreSettings
+from db.store import NotFound
 from tests.api.conftest import filled_with
 from tests.api.web.conftest import BROWSER
 
@@ -21,6 +22,8 @@ def operations_with(bodies: Mapping[str, object]) -> ASGIApp:
 
     async def operations(scope: Scope, _: Receive, send: Send) -> None:
         last = scope["path"].rpartition("/")[2]
+        if last == "log" and last not in bodies:
+            raise NotFound("the log")
         body = bodies[last] if last in bodies else bodies[""]
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 

@@ -91,3 +91,9 @@ async def test_messages_per_day(cursor: str | None, note: bool) -> None:
     assert 'value="2,0,0,2" data-name="Messages"' in page
     assert ("so the first day is not complete" in page) == note
     assert rows_of(page)[4][0] == "pending"
+
+
+async def test_without_a_complete_interval_pages_claim_nothing(pages: httpx.AsyncClient, oracle: Oracle) -> None:
+    tag = next(iter(oracle.tagged))
+    response = await pages.get(f"/{oracle.expected['network']}/tag/{tag}")
+    assert (response.status_code, "Complete to milestone" in response.text) == (200, False)
