@@ -67,7 +67,7 @@ async def transactions_of_address(
     state: State,
     newest: NewestFirst,
     span: Span,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the transactions that pay an Ed25519 address or that it signed.
 

@@ -49,7 +49,7 @@ async def updates_by_address(
     page_size: ExplorerPageSize,
     after: UpdateCursor,
     span: Span,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the outputs that an address received and those of them that were spent.
 
@@ -141,7 +141,7 @@ async def outputs_by_address(
     after: OwnCursor,
     span: Span,
     state: StateIndex,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns every output that ever named an address, each once, by the milestone that created it.
 

@@ -58,7 +58,7 @@ async def transfers_of_nft(
     page_size: ExplorerPageSize,
     after: OwnCursor,
     span: Span,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns all states of an NFT in the order in which they took effect, each with its owner and the one before.
 

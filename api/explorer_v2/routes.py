@@ -57,7 +57,7 @@ async def children_of_block(
     after: OwnCursor,
     newest: ExplorerNewestFirst,
     span: Span,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the blocks that approve a block.
 
@@ -105,7 +105,7 @@ async def blocks_by_tag(
     newest: ExplorerNewestFirst,
     page_size: ExplorerPageSize,
     after: OwnCursor,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the blocks with a tag.
 

@@ -54,7 +54,7 @@ async def supply_of_token(
     page_size: ExplorerPageSize,
     after: OwnCursor,
     span: Span,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the supply of a native token in every state of its foundry.
 

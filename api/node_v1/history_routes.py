@@ -46,7 +46,7 @@ async def tx_history(
     state: State,
     newest: HistoryOrder,
     span: TimedSpan,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns what an address received and sent, newest first by default.
 
@@ -82,7 +82,7 @@ async def ed25519_tx_history(
     state: State,
     newest: HistoryOrder,
     span: TimedSpan,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns what an Ed25519 address in hex received and sent, newest first by default.
 

@@ -69,7 +69,7 @@ async def address_outputs(
     expanded: Expanded,
     span: TimedSpan,
     at: StateIndex,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
     whole = {"include-spent=true": include_spent, "included=true": included, "no type": output_type is None}
@@ -111,7 +111,7 @@ async def ed25519_outputs(
     expanded: Expanded,
     span: TimedSpan,
     at: StateIndex,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the outputs of an Ed25519 address in hex."""
     return await address_outputs(

@@ -109,7 +109,7 @@ async def message_children(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the messages that approve a message.
 
@@ -138,7 +138,7 @@ async def messages_by_index(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the messages with an index, direct or inside a transaction.
 
@@ -179,7 +179,7 @@ async def included_message_children(
     newest: NewestFirst,
     expanded: Expanded,
     span: TimedSpan,
-    proof: Proof = None,
+    proof: Proof,
 ) -> Json:
     """Returns the messages that approve the message that included a transaction."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
