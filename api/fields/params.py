@@ -87,8 +87,7 @@ PROOF = Param(
     Annotated[words(["complete"]), Field(description="complete")],
     "An extension of this server: `complete` adds proofs that the listing has no other rows between the ends of the "
     "page, up to the milestone `completeTo` (docs/proofs.md). The status is 404 without a signed log",
-    # No example: the ledgers of the demo are shorter than an interval.
-    None,
+    "complete",
     is_json_only=True,
 )
 STATE_INDEX = Param(

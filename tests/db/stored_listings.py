@@ -93,23 +93,23 @@ def part_rows(archive: Archive, intervals: Sequence[Interval]) -> Iterator[tuple
                 yield place, interval.level, interval.number, children
 
 
-def write_rows(batch: Batch) -> None:
+def write_rows(batch: Batch, chunk_size: int) -> None:
     """The rows of the listings, and their hints."""
     for place, rows in ROWS.items():
         family, key = family_of(place), place[1:]
         ids = [(milestone_of(row), row[4:36]) for row in rows]
-        ranges = sorted({milestone // CHUNK_SIZE for milestone, _ in ids})
+        ranges = sorted({milestone // chunk_size for milestone, _ in ids})
         if family is PARENTS:
             names = ("parent_id", "milestone_index", "message_id")
             batch.upsert(schema.parents, names, [(key, *row) for row in ids])
         elif family is TAGS:
-            tagged = [(key, row[0] // CHUNK_SIZE, 0, *row, 10_000 * row[0], 0) for row in ids]
+            tagged = [(key, row[0] // chunk_size, 0, *row, 10_000 * row[0], 0) for row in ids]
             batch.upsert(schema.tags, schema.tags.names, tagged)
             batch.upsert(schema.tag_hints, schema.tag_hints.names, [(key, "message", each, 0) for each in ranges])
         else:
             names = ("address", "ms_range_id", "partition_id", "milestone_index", "output_id", "is_spent")
             updates = [
-                (key, milestone_of(row) // CHUNK_SIZE, 0, milestone_of(row), row[4:38], bool(row[38])) for row in rows
+                (key, milestone_of(row) // chunk_size, 0, milestone_of(row), row[4:38], bool(row[38])) for row in rows
             ]
             batch.upsert(schema.ledger_updates_by_address, names, updates)
             hints = [(key, "ledger", "address", True, each, 0) for each in ranges]
@@ -122,12 +122,12 @@ def shown(place: bytes) -> list[bytes]:
     return [row for row in ROWS.get(place, ()) if BEGIN <= milestone_of(row) <= END]
 
 
-def write_archive(store: WritableStore, archive: Archive) -> None:
+def write_archive(store: WritableStore, archive: Archive, chunk_size: int = CHUNK_SIZE) -> None:
     """Writes rows and trees."""
-    write_trees(store, archive, END, CHUNK_SIZE)
+    write_trees(store, archive, END, chunk_size)
     with store.batch() as batch:
-        write_rows(batch)
-        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("chunk_size", str(CHUNK_SIZE))])
+        write_rows(batch, chunk_size)
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("chunk_size", str(chunk_size))])
 
 
 def write_trees(store: WritableStore, archive: Archive, end: int, chunk_size: int) -> None:

@@ -7,7 +7,6 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from ledger.transparency.keys import SigningKey
 from tests.db.stored_listings import FIRST, FRONTIER, ROWS, write_archive, write_log
-from tests.db.stores import CHUNK_SIZE
 from tests.ledger.completeness.ledgers import Archive
 
 NETWORK = "proved-1"
@@ -19,11 +18,11 @@ OTHER_KEY = SigningKey(f"permanode/{NETWORK}/{FIRST}", bytes(32))
 
 def fill_proved(folder: Path, config: Path) -> None:
     """Adds the network to a configuration of tests.api.networks, with a SQLite store in `folder`."""
-    settings = StoreSettings(f"sqlite:///{folder}/{NETWORK}", NETWORK, chunk_size=CHUNK_SIZE)
+    settings = StoreSettings(f"sqlite:///{folder}/{NETWORK}", NETWORK)
     archive = Archive(ROWS, FIRST, FRONTIER, NETWORK)
     migrate(settings)
     with closing(open_adapter(settings, writable=True)) as store:
-        write_archive(store, archive)
+        write_archive(store, archive, settings.chunk_size)
         write_log(store, archive, KEY)
     with config.open("a", encoding="utf-8") as file:
         file.write(f'\n[networks.{NETWORK}]\nurl = "{settings.url}"\nbech32_hrp = "atoi"\n')
