@@ -7,8 +7,6 @@ interval of the cover, and the rows or divisions of the key where the page is.
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
 
 from db import schema
 from db.listing.spans import within
@@ -19,12 +17,13 @@ from db.partitions import ms_range_id
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
 from db.store import Bound, Key, NotFound, Row, Store, StoreDamaged
 from ledger.completeness.families import Family, milestone_of
-from ledger.completeness.intervals import FACTOR, Interval, cover, size_of
+from ledger.completeness.fetched_trees import FetchedTrees
+from ledger.completeness.intervals import Interval, cover, size_of
 from ledger.completeness.proof import Listing
 from ledger.completeness.records import IntervalRecord
-from ledger.completeness.tiles import Tile, decode_tile, prove_leaves
-from ledger.completeness.trees import Child, Leaf, children_root, groups_of, place_of
-from ledger.crypto.log_tree import HASH_BYTES, tree_root
+from ledger.completeness.tiles import Tile, decode_tile
+from ledger.completeness.trees import Child, Leaf, place_of
+from ledger.crypto.log_tree import HASH_BYTES
 
 PAGE = 1_000
 CHILD_BYTES = 4 + 4 + HASH_BYTES
@@ -39,58 +38,6 @@ TABLES = {
     "transactions_by_address": schema.transactions_by_address,
 }
 """Name of a family without such a role → the table of its rows."""
-
-
-@dataclass
-class FetchedTrees:
-    """The trees of a cover as far as they were read. Implements `ledger.completeness.proof.Trees`."""
-
-    place: bytes
-    records: dict[Interval, IntervalRecord] = field(default_factory=dict)
-    found: dict[Interval, tuple[int, list[Tile]]] = field(default_factory=dict)
-    """Index of the first leaf not before the place, and the tiles around it, of the intervals of the cover."""
-    inner: dict[Interval, Leaf] = field(default_factory=dict)
-    """The key's leaves in the intervals inside those of the cover."""
-    rows_of: dict[Interval, list[bytes]] = field(default_factory=dict)
-
-    def record(self, interval: Interval) -> IntervalRecord:
-        """The record of an interval of the cover."""
-        return self.records[interval]
-
-    def find(self, interval: Interval, place: bytes) -> int:
-        """The number of leaves of an interval of the cover before the place."""
-        assert place == self.place
-        return self.found[interval][0]
-
-    def leaves(self, interval: Interval, start: int, stop: int) -> list[Leaf]:
-        """The key's leaf and its neighbours in an interval of the cover."""
-        tiles = self.found[interval][1]
-        return [leaf for tile in tiles for leaf in tile.leaves(start, stop)]
-
-    def path(self, interval: Interval, start: int, stop: int) -> list[bytes]:
-        """The proof of these leaves."""
-        return prove_leaves(self.records[interval].key_count, start, stop, self.found[interval][1])
-
-    def children(self, interval: Interval, place: bytes) -> list[tuple[Interval, Leaf]]:
-        """The key's leaves in the children of an interval."""
-        assert place == self.place
-        return [(child, self.inner[child]) for child in interval.children() if child in self.inner]
-
-    def rows(self, interval: Interval, place: bytes) -> list[bytes]:
-        """The rows of the key in an interval of level 0 that the page touches."""
-        assert place == self.place
-        return self.rows_of[interval]
-
-    @property
-    def total(self) -> int:
-        """The number of rows of the listing."""
-        return sum(leaf.count for each in self.found if (leaf := self.leaf(each)) is not None)
-
-    def leaf(self, interval: Interval) -> Leaf | None:
-        """The key's leaf in an interval of the cover; None if it is absent."""
-        index = self.found[interval][0]
-        leaf = next(iter(self.leaves(interval, index, index + 1)), None)
-        return leaf if leaf is not None and leaf.place == self.place else None
 
 
 async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
@@ -211,13 +158,13 @@ async def _divide(
         return
     divided = await _find_division(store, listing, interval, leaf)
     if divided is None:
-        _hash(trees, interval, leaf, await _rows(store, listing, interval))
+        _add_rows(trees, interval, leaf, await _rows(store, listing, interval))
         return
     single, children = divided
     for level in range(single.level, interval.level):
         trees.inner[Interval(level, single.start // size_of(level))] = leaf
     if not children:
-        _hash(trees, single, leaf, await _rows(store, listing, single))
+        _add_rows(trees, single, leaf, await _rows(store, listing, single))
     passed = 0
     for child in children:
         inside, of_child = Interval(single.level - 1, child.number), Leaf(leaf.place, child.count, child.root)
@@ -263,28 +210,11 @@ async def _find_division(
     return Interval(0, milestone_of(row) // size_of(0)), []
 
 
-def _hash(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[bytes]) -> None:
-    """Adds the leaves of all intervals inside one whose rows are known."""
-    leaves: dict[int, Leaf] = {}
-    for number, each in groupby(rows, key=lambda row: milestone_of(row) // size_of(0)):
-        of_number = [*each]
-        trees.rows_of[Interval(0, number)] = of_number
-        leaves[number] = Leaf(leaf.place, len(of_number), tree_root(groups_of(of_number)))
-    for level in range(interval.level):
-        trees.inner.update({Interval(level, number): each for number, each in leaves.items()})
-        leaves = {
-            number: _joined(leaf.place, level, [(each, leaves[each]) for each in inside])
-            for number, inside in groupby(sorted(leaves), key=lambda each: each // FACTOR)
-        }
-    if leaves != {interval.number: leaf}:
-        raise StoreDamaged(f"listing_tiles: the rows of {leaf.place.hex()} in {interval} have another root")
-
-
-def _joined(place: bytes, level: int, leaves: Sequence[tuple[int, Leaf]]) -> Leaf:
-    if len(leaves) == 1:
-        return leaves[0][1]
-    children = [Child(number, each.count, each.root) for number, each in leaves]
-    return Leaf(place, sum(each.count for each in children), children_root(level, children))
+def _add_rows(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[bytes]) -> None:
+    try:
+        trees.add_rows(interval, leaf, rows)
+    except ValueError as error:
+        raise StoreDamaged(f"listing_tiles: {error}") from error
 
 
 async def _rows(store: Store, listing: Listing, interval: Interval, limit: int | None = None) -> list[bytes]:
