@@ -226,13 +226,13 @@ def reader_of(place: str, timeout_s: float = 20) -> Reader:
 
 
 class Archive:
-    """An open archive. `manifest` is the JSON of manifest.json."""
+    """An open archive. `manifest` is the JSON of manifest.json, `reader` reads the other files."""
 
     def __init__(self, reader: Reader, manifest: Mapping[str, Any]) -> None:
         if manifest.get("format") != FORMAT:
             raise ArchiveError(f"{MANIFEST}: format {FORMAT} expected, found {manifest.get('format')}")
         self.manifest = manifest
-        self._reader = reader
+        self.reader = reader
         self._indexes = [Index.of(each) for each in manifest["indexes"]]
 
     def find(self, identity: bytes) -> Found | None:
@@ -247,7 +247,7 @@ class Archive:
         for index in self._indexes:
             start, size = index.place(key) * ENTRY_BYTES, (index.reach + 1) * ENTRY_BYTES
             size = min(size, index.size - start)
-            candidates += index.find(key, self._reader.part(index.name, start, size)) if size > 0 else ()
+            candidates += index.find(key, self.reader.part(index.name, start, size)) if size > 0 else ()
         for position, size, _ in sorted(candidates, key=lambda each: (each[2], each[0])):
             if (found := match(self.block(position, size), key)) is not None:
                 if len(identity) == 32:
@@ -260,7 +260,7 @@ class Archive:
         for file in self.manifest["messages"]:
             if file["start"] <= position < file["start"] + file["size"]:
                 start = position - file["start"]
-                data = self._reader.part(file["name"], start, min(size, file["size"] - start))
+                data = self.reader.part(file["name"], start, min(size, file["size"] - start))
                 return [*records_of(unpack_block(data, file["name"]))]
         raise ArchiveError(f"a message file with the position {position} expected")
 

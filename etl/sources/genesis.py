@@ -1,5 +1,5 @@
-"""The initial ledger state of an era: genesis.json, or a full Hornet 1.x (Chrysalis) or 2.x (Stardust) snapshot. The
-content determines which.
+"""The initial ledger state of an era: genesis.json, a full Hornet 1.x (Chrysalis) or 2.x (Stardust) snapshot, or the
+genesis of a static archive. The content determines which.
 
 genesis.json is a JSON object {networkId, ledgerIndex, treasury: {milestoneId, amount}, coordinatorPublicKeys, outputs:
 [{outputId, output}]}. Its outputs have the form of the node's REST API: v1, or v2 with 0x before ids and amounts as
@@ -19,6 +19,7 @@ import orjson
 
 from etl.sources.checksum_files import reject_changed
 from etl.sources.fields import read_milestone_index
+from etl.sources.genesis_table import MAGIC, read_head, read_outputs
 from etl.sources.limits import TooLarge
 from etl.sources.unpacking import open_stream
 from ledger.chrysalis import snapshot as hornet_snapshot
@@ -119,7 +120,10 @@ def open_genesis(path: Path, stardust_supply: int | None = None) -> Iterator[Gen
 def _unchecked(path: Path, stardust_supply: int | None) -> Iterator[Genesis]:
     with open_stream(str(path)) as file:
         with _naming(path):
-            genesis = _read_json(file, stardust_supply) if _is_json(path) else _read_snapshot(path, file)
+            if _head(path).startswith(MAGIC):
+                genesis = _read_table(path, stardust_supply)
+            else:
+                genesis = _read_json(file, stardust_supply) if _is_json(path) else _read_snapshot(path, file)
         yield genesis
 
 
@@ -191,6 +195,24 @@ def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
     timestamp = header.target_timestamp if header.target_milestone_index == index else None
     named = network_id(parameters.network_name)
     return Genesis(STARDUST, index, treasury, outputs, named, timestamp, (), parameters.token_supply, params)
+
+
+def _read_table(path: Path, stardust_supply: int | None) -> Genesis:
+    head = read_head(path)
+    supply = stardust_supply if head.is_stardust else TOKEN_SUPPLY
+    if head.parameters is not None:
+        supply = decode_parameters(head.parameters).token_supply
+    return Genesis(
+        STARDUST if head.is_stardust else CHRYSALIS,
+        read_milestone_index(head.ledger_index, "milestone_index"),
+        head.treasury,
+        (GenesisOutput(*each) for each in _parts(path, read_outputs(path))),
+        None,
+        None if head.ms_timestamp is None else head.ms_timestamp // 1_000,
+        head.coordinator_public_keys,
+        supply,
+        head.parameters,
+    )
 
 
 def _no_ledger() -> CodecError:

@@ -17,6 +17,7 @@ from etl.engine.delta_log import DeltaLog
 from etl.engine.delta_state import DataFile
 from etl.engine.file_systems import file_system
 from etl.lake.delta import KEY, TABLES
+from etl.lake.genesis_tables import GENESIS
 from etl.static_client import CHRYSALIS_MESSAGE, STARDUST_BLOCK, STARDUST_MILESTONE, Record
 from ledger.eras import STARDUST
 
@@ -26,11 +27,15 @@ STEP = 100
 """Milestones whose rows are in memory at a time."""
 
 
+NAMES = ("messages", "milestones", "genesis", "key_ranges")
+"""Tables of the lake."""
+
+
 class LakeReader:
     """Reads one version of the lake at a path or URL."""
 
     def __init__(self, root: str) -> None:
-        self._logs = {name: DeltaLog(f"{root}/{name}", TABLES[name]) for name in ("messages", "milestones")}
+        self._logs = {name: DeltaLog(f"{root}/{name}", TABLES[name]) for name in NAMES}
 
     def complete(self) -> Intervals:
         """The complete milestones of the lake."""
@@ -47,6 +52,28 @@ class LakeReader:
             if rows.num_rows:
                 return bytes(rows["milestone_id"][0].as_py())
         raise ValueError(f"milestone {milestone_index} of the lake expected")
+
+    def genesis(self) -> pa.Table:
+        """The outputs of the genesis or snapshot; without rows if the lake has none."""
+        names = [name for name in GENESIS.names if name != "stardust"]
+        return pa.concat_tables(
+            [pa.schema([GENESIS.field(name) for name in names]).empty_table(), *self._whole("genesis", names)],
+            promote_options="permissive",
+        )
+
+    def coordinator_keys(self, first: int) -> list[bytes]:
+        """The keys that the genesis has, which sign milestones from `first` on."""
+        parts = self._whole("key_ranges", ["public_key", "first_milestone"])
+        return sorted(
+            row["public_key"] for part in parts for row in part.to_pylist() if row["first_milestone"] == first
+        )
+
+    def _whole(self, table: str, columns: list[str]) -> Iterator[pa.Table]:
+        log = self._logs[table]
+        system = file_system(log.root)
+        for each in log.files():
+            with system.open_input_file(each.path) as source:
+                yield pq.read_table(source, columns=columns)
 
     def _tables(self, table: str, columns: list[str], span: tuple[int, int] | None) -> Iterator[pa.Table]:
         log = self._logs[table]

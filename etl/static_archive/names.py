@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ SMALLEST, FACTOR, LARGEST = 100, 10, 100_000
 
 NAME = re.compile(r"(?P<folder>[a-z]+)/(?P<first>\d+)-(?P<last>\d+)-(?P<sha256>[0-9a-f]{64})\.[a-z.]+")
 
-MANIFEST_KEYS = {"format", "network", "first", "last", "messages", "indexes", "tables"}
+MANIFEST_KEYS = {"format", "network", "first", "last", "messages", "indexes", "tables", "genesis", "listings", "log"}
 
 PARTIAL = ".part"
 COPY_BYTES = 1 << 20
@@ -87,6 +87,16 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{folder / MANIFEST}: a manifest of the format {FORMAT} expected")
     return manifest
+
+
+def listed_files(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yields the files that a manifest names, without those of the log."""
+    yield from (*manifest["messages"], *manifest["indexes"])
+    for files in manifest["tables"].values():
+        yield from files
+    if manifest.get("genesis"):
+        yield manifest["genesis"]
+    yield from (manifest.get("listings") or {}).get("files", ())
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:

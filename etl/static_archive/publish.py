@@ -16,30 +16,37 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from db import schema
+from db.connect import GENESIS_PARAMETERS
 from db.intervals import in_words
 from etl.report import Notify, Progress, quiet
 from etl.static_archive.blocks import BlockWriter, block_table
+from etl.static_archive.genesis import GENESIS, write_genesis
 from etl.static_archive.index import IndexBuilder, coefficients
 from etl.static_archive.keys import KeyReader
 from etl.static_archive.lake_rows import LakeReader
+from etl.static_archive.listings.publish import LISTINGS, ListingWriter
 from etl.static_archive.names import (
     PARTIAL,
     HashingFile,
     StoredFile,
     boundary,
     existing,
+    listed_files,
     new_file,
     ranges,
     read_manifest,
     span_of,
     write_manifest,
 )
+from etl.static_archive.published_log import PublishedLog, delete_partial
 from etl.static_archive.tables import CONFLICTING, TABLES, write_tables
 from etl.static_client import FORMAT, UNIT, Record
 from etl.store_reads import StoreReads
+from ledger.completeness.intervals import complete_to
 from ledger.ids import message_id
 
 MESSAGES, INDEX, TABLE = "messages", "index", "tables"
+FOLDERS = (MESSAGES, INDEX, TABLE, GENESIS, LISTINGS)
 
 REPORTED_EVERY = 100
 
@@ -62,6 +69,7 @@ class Published:
         bytes_written: their bytes.
         keys: the keys of the indexes.
         deleted: the number of files that no manifest names, if they were to be deleted.
+        log_files: the number of new files of the log.
         missing: intervals of complete milestones of the lake after a gap, which are not in the archive.
     """
 
@@ -71,6 +79,7 @@ class Published:
     bytes_written: int = 0
     keys: int = 0
     deleted: int = 0
+    log_files: int = 0
     missing: str = ""
 
     def add(self, file: StoredFile) -> None:
@@ -91,7 +100,8 @@ def publish(
     """Writes the complete milestones of the lake at `root` before the first gap to an archive. `reads`: of its store.
 
     If the store has a ledger state, the archive ends where that ends, and has its reasons of conflicts. Otherwise it
-    has those that the loaded files claim.
+    has those that the loaded files claim. If the store has a signed log, the archive ends with its last milestone, and
+    has the log and the listings that it proves.
 
     `last`: the milestone after the last one. `prune`: finally deletes files that the manifest does not name. Raises
     ArchiveInUse, FileDamaged for a damaged file of the lake, and ValueError if the folder has an archive of another
@@ -119,6 +129,8 @@ class _Run:
         end = end if last is None else min(end, last - 1)
         self._ledger_index = self._reads.ledger_index()
         end = end if self._ledger_index is None else min(end, self._ledger_index)
+        log = PublishedLog.find(self._reads)
+        end = end if log is None else min(end, log.last)
         if end < first:
             raise ValueError(f"milestones from {first} on expected")
         held = self._before.get("last", 0) if self._before.get("first") == first else 0
@@ -134,12 +146,42 @@ class _Run:
             "messages": messages,
             "indexes": self._indexes(done, messages),
             "tables": self._tables(done),
+            "genesis": self._genesis(done),
+            "listings": self._listings(done, log),
+            "log": None,
         }
+        if log is not None:
+            done.log_files = log.write(self._folder, self._notify)
+            manifest["log"] = {"checkpoint": log.checkpoint.decode(), "verifier": log.verifier}
         if manifest != self._before:
             write_manifest(self._folder, manifest)
         if prune:
             done.deleted = delete_unnamed(self._folder, manifest)
+            done.deleted += 0 if log is None else delete_partial(self._folder, log.head.size)
         return done
+
+    def _genesis(self, done: Published) -> dict[str, Any] | None:
+        rows = self._lake.genesis()
+        if not rows.num_rows:
+            return None
+        index = rows["milestone_index"][0].as_py()
+        held = self._before.get("genesis")
+        if held is not None and held["first"] == index:
+            return dict(held)
+        with new_file(self._folder, GENESIS, index, index, "genesis.parquet") as file:
+            write_genesis(file, rows, self._lake.coordinator_keys(index + 1), self._reads.info(GENESIS_PARAMETERS))
+        done.add(file.stored)
+        return asdict(file.stored) | {"rows": rows.num_rows}
+
+    def _listings(self, done: Published, log: PublishedLog | None) -> dict[str, Any] | None:
+        """The listings up to the end of the archive, if the store has the trees that end there."""
+        if log is None or complete_to(log.first, log.last) != complete_to(log.first, max(log.first, done.last)):
+            return None
+        writer = ListingWriter(self._lake, self._reads, self._folder, log, self._notify)
+        found = writer.write(self._before.get("listings"))
+        for each in writer.written:
+            done.add(each)
+        return found
 
     def _held(self, kind: str) -> dict[tuple[int, int], dict[str, Any]]:
         """The files of the manifest by their milestones, if the archive begins with the same milestone."""
@@ -268,9 +310,11 @@ def delete_unnamed(folder: Path, manifest: dict[str, Any]) -> int:
     """
     named = {name for name, _ in named_files(manifest)}
     deleted = 0
-    for path in folder.glob("*/*"):
+    for path in folder.glob("*/*.*"):
         name = f"{path.parent.name}/{path.name}"
-        is_own = path.parent.name in (MESSAGES, INDEX, TABLE) and (span_of(name) or name.endswith(PARTIAL))
+        is_own = path.parent.name in (MESSAGES, INDEX, TABLE, GENESIS, LISTINGS) and (
+            span_of(name) or name.endswith(PARTIAL)
+        )
         if is_own and name not in named:
             path.unlink()
             deleted += 1
@@ -278,10 +322,9 @@ def delete_unnamed(folder: Path, manifest: dict[str, Any]) -> int:
 
 
 def named_files(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yields name and bytes of each file that a manifest names."""
-    for files in (manifest["messages"], manifest["indexes"], *manifest["tables"].values()):
-        for each in files:
-            yield each["name"], each["size"]
+    """Yields name and bytes of each file that a manifest names, without those of the log."""
+    for each in listed_files(manifest):
+        yield each["name"], each["size"]
 
 
 @contextmanager

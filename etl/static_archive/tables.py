@@ -108,7 +108,7 @@ def write_table(file: HashingFile, rows: pa.Table, table: Table) -> int:
     ordered = rows.sort_by([(name, "ascending") for name in table.order])
     filters = {name: {"ndv": ROWS_A_GROUP, "fpp": FALSE_POSITIVES} for name in table.filtered}
     with pq.ParquetWriter(
-        pa.PythonFile(_Sink(file), "w"),
+        pa.PythonFile(Sink(file), "w"),
         table.schema,
         compression="zstd",
         use_dictionary=False,
@@ -121,19 +121,22 @@ def write_table(file: HashingFile, rows: pa.Table, table: Table) -> int:
     return int(ordered.num_rows)
 
 
-class _Sink(io.RawIOBase):
+class Sink(io.RawIOBase):
     """A stream that pyarrow writes to. Its position is that of the file."""
 
     def __init__(self, file: HashingFile) -> None:
         self._file = file
 
     def writable(self) -> bool:
+        """True."""
         return True
 
     def write(self, data: Any) -> int:
+        """Appends bytes."""
         return self._file.write(bytes(data))
 
     def seek(self, *_: int) -> int:
+        """Returns the position, which is always the end."""
         return self._file.size
 
 
