@@ -58,6 +58,14 @@ def load(
             dir_okay=False,
         ),
     ] = None,
+    log_keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-key",
+            metavar="NAME+ID+KEY",
+            help="Key of the log of a static archive. Milestones must be those that it signed. Can be repeated.",
+        ),
+    ] = None,
     analytics: Analytics = True,
     as_json: Json = False,
 ) -> None:
@@ -69,7 +77,8 @@ def load(
     For a Wormhole network it loads VAAs (JSON lines or binary files) and cells of the event tables.
 
     A static archive at an http:// or https:// URL is first copied to a folder beside the lake, which is deleted after
-    the load (docs/static-archive.md).
+    the load (docs/static-archive.md). If it has a genesis, the load takes it, unless the lake has one already. With
+    --log-key, a milestone that differs from the signed log of the archive is a fork, and the load changes nothing.
 
     Exit code 3: loaded, but lines were rejected or the ledger state cannot advance. The report contains the reasons.
 
@@ -79,15 +88,23 @@ def load(
         raise typer.BadParameter("pass archive files or folders, --genesis, --prices or --tokens", param_hint="SOURCES")
     first, last = parse_range(milestones)
     from etl import runs
-    from etl.static_archive.download import local_files
+    from etl.static_archive.download import local_sources
+    from ledger.transparency.keys import VerifierKey
 
     store, etl = etl_settings(context)
     copies = Path(etl.staging or Path(runs.lake_path(store, etl)).parent, "downloads")
-    with shown() as notify, local_files(sources or [], copies, first, last, notify) as files:
+    keys = [VerifierKey.parse(each) for each in log_keys or ()]
+    wanted = genesis is None
+    with (
+        shown() as notify,
+        local_sources(sources or [], copies, first, last, keys, notify, wants_genesis=wanted) as found,
+    ):
         done = runs.load(
             store,
             etl,
-            files,
+            found.files,
+            default_genesis=found.genesis,
+            logs=found.logs,
             first=first,
             last=last,
             force=force,

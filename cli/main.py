@@ -121,6 +121,7 @@ for name, group in {
     app.add_typer(group, name=name)
 
 archive.archive.command("get")(publish.get_from_archive)
+archive.archive.command("history")(publish.prove_from_archive)
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "migrate": serve.migrate,

@@ -24,7 +24,9 @@ from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
+from etl.static_archive.archived_log import ArchivedLog
 from etl.store_reads import StoreReads
+from etl.transparency.history import LoggedMilestones
 from etl.transparency.steps import append_log, check_log, fork_check
 from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
@@ -50,6 +52,7 @@ class IotaRun:
         last: the milestone after the last one to load.
         force: load complete milestones again.
         genesis: file with the ledger's beginning.
+        logs: signed logs that the files must agree with.
         bulk: write a generation as SSTables.
         analytics: end with the analytics.
         days: compute the analytics of days, too. False: a later run does.
@@ -66,6 +69,7 @@ class IotaRun:
     last: int | None = None
     force: bool = False
     genesis: Path | None = None
+    logs: tuple[ArchivedLog, ...] = ()
     bulk: bool = False
     analytics: bool = True
     days: bool = True
@@ -125,7 +129,7 @@ def decode(run: IotaRun) -> IotaRun:
             incomplete=held.incomplete,
             force=run.force,
             limits=Limits.of(publication.settings),
-            check=fork_check(publication),
+            check=fork_check(publication, [LoggedMilestones(each.head, each.bundle) for each in run.logs]),
         )
     return replace(run, found=found)
 

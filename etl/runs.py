@@ -5,7 +5,7 @@ and `compact_lake` return a Report. A failure raises an exception; a rejected li
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -37,6 +37,7 @@ from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
+from etl.static_archive.archived_log import ArchivedLog
 from etl.store_reads import StoreReads
 from etl.verification.audit import Proved, audit
 from etl.verification.decode import start_workers
@@ -56,6 +57,8 @@ def load(
     last: int | None = None,
     force: bool = False,
     genesis: Path | None = None,
+    default_genesis: Path | None = None,
+    logs: Sequence[ArchivedLog] = (),
     prices: Path | None = None,
     tokens: Path | None = None,
     bulk: bool = False,
@@ -72,6 +75,8 @@ def load(
         last: the milestone after the last one to load. Default: all in the files.
         force: load complete milestones again.
         genesis: file with the ledger's beginning. Without it, or an earlier load's, there is no ledger state.
+        default_genesis: the same; ignored if `genesis` is given or the lake has a genesis already.
+        logs: signed logs that the milestones must agree with.
         prices: CSV file of token prices, for a Wormhole network.
         tokens: CSV file with a list of tokens, for a Wormhole network.
         bulk: write SSTables and stream them to a Cassandra cluster.
@@ -100,7 +105,18 @@ def load(
         if files:
             pool.submit(start_workers, publication.lake, size)
         run_steps(
-            IOTA, IotaRun(publication, files, first, last, force, genesis=genesis, bulk=bulk, analytics=analytics)
+            IOTA,
+            IotaRun(
+                publication,
+                files,
+                first,
+                last,
+                force,
+                genesis=genesis or (None if publication.lake.has("genesis") else default_genesis),
+                logs=tuple(logs),
+                bulk=bulk,
+                analytics=analytics,
+            ),
         )
         publication.report.stored = _stored(publication.reads)
     return publication.report

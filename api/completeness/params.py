@@ -1,15 +1,14 @@
 """Parameters of proofs of listings."""
 
-import re
 from typing import Annotated
 
 from api.fields.params import INDEX
 from api.http.errors import BadParameter
 from api.http.page_sizes import MAXIMUM
 from api.http.params import Param, flag, integer, unchecked_text, words
-from ledger.completeness.families import ADDRESS_BYTES, BY_NAME, Family
+from ledger.completeness import key_text
+from ledger.completeness.families import BY_NAME, Family
 from ledger.completeness.trees import KEYS_MOST
-from ledger.crypto.bech32 import parse_address
 
 PAGE_SIZE_MOST = MAXIMUM
 
@@ -47,27 +46,10 @@ Rows = Annotated[int, ROWS]
 To = Annotated[int | None, TO]
 Cosigned = Annotated[bool, COSIGNED]
 
-_HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})*)", re.ASCII)
-
 
 def parse_key(family: Family, given: str) -> bytes:
     """The key of a listing. Raises BadParameter for one that the family cannot have."""
-    found = _HEX.fullmatch(given)
-    key = None if found is None else bytes.fromhex(found[1])
-    if key is None and family.key_most == ADDRESS_BYTES:
-        try:
-            key = parse_address(given)[1]
-        except ValueError:
-            key = None
-    if key is None or not family.has_key(key):
-        raise BadParameter(KEY.name, f"a key of {family.name}: {expected(family)}", given)
-    return key
-
-
-def expected(family: Family) -> str:
-    """What keys of a family are."""
-    if family.key_least == family.key_most == ADDRESS_BYTES:
-        return f"{ADDRESS_BYTES} bytes as hex, or a bech32 address"
-    if family.key_least == family.key_most:
-        return f"{family.key_most} bytes as hex"
-    return f"{family.key_least} to {family.key_most} bytes as hex"
+    try:
+        return key_text.parse_key(family, given)
+    except ValueError as error:
+        raise BadParameter(KEY.name, str(error), given) from error

@@ -4,7 +4,7 @@ Compares each file with the checksum in its name, decodes all messages, looks up
 compares the ids with those of the tables.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from etl.report import Notify, Progress, quiet
+from etl.sources.genesis_table import read_head, read_outputs
+from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.index import coefficients
-from etl.static_archive.names import MANIFEST_KEYS, boundary, is_named_by, ranges, read_manifest, sha256_of, span_of
+from etl.static_archive.listings.check import fault_of_file, fault_of_listings
+from etl.static_archive.names import (
+    MANIFEST_KEYS,
+    boundary,
+    is_named_by,
+    listed_files,
+    ranges,
+    read_manifest,
+    sha256_of,
+    span_of,
+)
+from etl.static_archive.published_log import LOG
 from etl.static_archive.records import NamedRecord, named_records
-from etl.static_client import ENTRY_BYTES, MANIFEST, UNIT, ArchiveError, Index
+from etl.static_client import ENTRY_BYTES, MANIFEST, UNIT, ArchiveError, FolderReader, Index
+from ledger.crypto.log_tree import leaf_hash, tree_root
+from ledger.transparency.keys import VerifierKey
+from ledger.transparency.logged_records import LoggedRecords
 
 
 @dataclass(frozen=True)
@@ -28,8 +44,11 @@ class Fault:
     cause: str
 
 
-def check(folder: Path, notify: Notify = quiet) -> Iterator[Fault]:
-    """Yields what is wrong with an archive. Raises FileNotFoundError if the folder has no manifest."""
+def check(folder: Path, notify: Notify = quiet, keys: Sequence[VerifierKey] = ()) -> Iterator[Fault]:
+    """Yields what is wrong with an archive. Raises FileNotFoundError if the folder has no manifest.
+
+    `keys`: one of them must have signed the log. Default: the one that the archive states.
+    """
     try:
         manifest = read_manifest(folder)
     except ValueError as error:
@@ -41,7 +60,7 @@ def check(folder: Path, notify: Notify = quiet) -> Iterator[Fault]:
         yield Fault(MANIFEST, fault)
         return
     damaged = set[str]()
-    files = [*manifest["messages"], *manifest["indexes"], *(each for of in manifest["tables"].values() for each in of)]
+    files = [*listed_files(manifest)]
     total, done = sum(each["size"] for each in files), 0
     for each in files:
         if cause := _fault_of_file(folder, each):
@@ -49,7 +68,18 @@ def check(folder: Path, notify: Notify = quiet) -> Iterator[Fault]:
             yield Fault(each["name"], cause)
         done += each["size"]
         notify(Progress("checksums", done, total, "bytes"))
-    yield from _Content(folder, manifest, damaged, notify).faults()
+    log = None
+    try:
+        log = ArchivedLog.of(FolderReader(folder), manifest)
+        if log is not None:
+            log.check_signature(keys)
+            log_faults = [Fault(*each) for each in log.faults()]
+            yield from log_faults
+            log = None if log_faults else log
+    except (OSError, ValueError) as error:
+        yield Fault(f"{LOG}/checkpoint", str(error))
+        log = None
+    yield from _Content(folder, manifest, damaged, notify, log).faults()
 
 
 def _fault_of_manifest(manifest: Mapping[str, Any]) -> str:
@@ -72,9 +102,21 @@ def _fault_of_manifest(manifest: Mapping[str, Any]) -> str:
                 return f"{name}: the files of milestones {wanted} expected"
         for each in manifest["indexes"]:
             Index.of(each)
+        if (manifest["listings"] is not None or manifest["genesis"] is not None) and not _fits(manifest):
+            return "listings of the log, and the genesis before the first milestone, expected"
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         return f"the manifest of an archive expected, {error!r}"
     return ""
+
+
+def _fits(manifest: Mapping[str, Any]) -> bool:
+    """Whether listings and genesis are about milestones of the archive."""
+    listings, genesis = manifest["listings"], manifest["genesis"]
+    if genesis is not None and not genesis["first"] == genesis["last"] <= manifest["last"]:
+        return False
+    return listings is None or bool(
+        manifest["log"] is not None and manifest["first"] <= listings["first"] and listings["end"] <= manifest["last"]
+    )
 
 
 def _fault_of_file(folder: Path, file: Mapping[str, Any]) -> str:
@@ -96,8 +138,12 @@ def _fault_of_file(folder: Path, file: Mapping[str, Any]) -> str:
 class _Content:
     """The content of files whose checksum is right."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], damaged: set[str], notify: Notify) -> None:
+    def __init__(
+        self, folder: Path, manifest: Mapping[str, Any], damaged: set[str], notify: Notify, log: ArchivedLog | None
+    ) -> None:
         self._folder, self._manifest, self._damaged, self._notify = folder, manifest, damaged, notify
+        self._log = log
+        self._logged = None if log is None else LoggedRecords(log.head, log.bundle)
         self._indexes: list[tuple[Mapping[str, Any], Index, bytes]] = []
 
     def faults(self) -> Iterator[Fault]:
@@ -116,6 +162,8 @@ class _Content:
             done += each["records"]
             self._notify(Progress("messages", done, total, "messages"))
         yield from self._check_rows()
+        yield from self._check_listings()
+        yield from self._check_genesis()
 
     def _check_indexes(self) -> Iterator[Fault]:
         for each in self._manifest["indexes"]:
@@ -130,13 +178,14 @@ class _Content:
     def _check_messages(self, file: Mapping[str, Any], ids: list[bytes]) -> Iterator[Fault]:
         """Reads a message file. Adds the ids of its messages to `ids`."""
         name, expected, count, position = file["name"], file["first"], 0, 0
-        last_keys: list[bytes] = []
+        last_keys, cone = list[bytes](), list[bytes]()
         for at, named in named_records(self._folder / name):
             record = named.record
             count += 1
             if record.milestone_index != expected:
                 expected, position = expected + 1, 0
-                yield from self._check_words(expected - 1, last_keys)
+                yield from self._check_milestone(name, expected - 1, last_keys, cone)
+                cone = []
             last_keys = [*named.keys]
             if record.milestone_index != expected or record.position != position:
                 yield Fault(name, f"record {position} of milestone {expected} expected at byte {at}")
@@ -146,10 +195,23 @@ class _Content:
                 yield Fault(name, f"milestone {record.milestone_index}: a readable message expected at byte {at}")
             if named.message_id is not None:
                 ids.append(named.message_id)
+                cone.append(named.message_id)
             yield from self._look_up(named, file["start"] + at)
-        yield from self._check_words(expected, last_keys)
+        yield from self._check_milestone(name, expected, last_keys, cone)
         if expected != file["last"] or count != file["records"]:
             yield Fault(name, f"{file['records']} records up to milestone {file['last']} expected")
+
+    def _check_milestone(self, name: str, index: int, last_keys: list[bytes], cone: list[bytes]) -> Iterator[Fault]:
+        """Compares a milestone with the coefficients of indexes and with the log. The last record of a milestone has
+        the ids of the milestone. `cone`: the ids of its messages.
+        """
+        yield from self._check_words(index, last_keys)
+        if self._logged is None or not self._logged.first <= index <= self._logged.last:
+            return
+        record = self._logged.record(index)
+        found = (last_keys[0] if last_keys else b"", len(cone), tree_root([leaf_hash(each) for each in cone]))
+        if found != (record.milestone_id, record.message_count, record.messages_root):
+            yield Fault(name, f"milestone {index}: other messages than in the signed log")
 
     def _check_words(self, milestone_index: int, keys: list[bytes]) -> Iterator[Fault]:
         """Compares the coefficients of an index with those that the id of its last milestone gives. The last record of
@@ -194,3 +256,28 @@ class _Content:
                     continue
                 if rows != each["rows"]:
                     yield Fault(each["name"], f"{each['rows']} rows expected, found {rows}")
+
+    def _check_listings(self) -> Iterator[Fault]:
+        listings = self._manifest["listings"]
+        if listings is None or self._log is None:
+            return
+        if fault := fault_of_listings(listings, self._log.head):
+            yield Fault(MANIFEST, fault)
+            return
+        for at, each in enumerate(listings["files"]):
+            if each["name"] not in self._damaged and (fault := fault_of_file(self._folder / each["name"], each)):
+                yield Fault(each["name"], fault)
+            self._notify(Progress("listings", at + 1, len(listings["files"]), "files"))
+
+    def _check_genesis(self) -> Iterator[Fault]:
+        file = self._manifest["genesis"]
+        if file is None or file["name"] in self._damaged:
+            return
+        try:
+            head = read_head(self._folder / file["name"])
+            rows = sum(1 for _ in read_outputs(self._folder / file["name"])) + (head.treasury is not None)
+        except ValueError as error:
+            yield Fault(file["name"], str(error))
+            return
+        if (head.ledger_index, rows) != (file["first"], file["rows"]):
+            yield Fault(file["name"], f"{file['rows']} outputs after milestone {file['first']} expected")

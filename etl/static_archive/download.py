@@ -1,4 +1,4 @@
-"""Copies the message files of a static archive from a URL to a folder, for `permanode load URL`.
+"""The sources of `permanode load`: copies the files of static archives from URLs, and opens their logs.
 
 A run that was interrupted continues at the byte where it stopped. Each file is compared with the checksum in its name.
 One that differs is copied once more; if it differs again, it stays, and the load rejects it with its name.
@@ -8,13 +8,17 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from etl.report import Notify, Progress, quiet
-from etl.sources.static_blocks import NAME
-from etl.static_archive.names import PARTIAL, sha256_of
-from etl.static_client import HttpReader, MissingFile, open_archive
+from etl.sources.static_blocks import NAME, message_files
+from etl.static_archive.archived_log import ArchivedLog
+from etl.static_archive.names import PARTIAL, is_named_by, sha256_of
+from etl.static_client import Archive, HttpReader, MissingFile, open_archive
+from ledger.transparency.errors import LogError
+from ledger.transparency.keys import VerifierKey
 
 CHUNK_BYTES = 1 << 20
 
@@ -24,21 +28,60 @@ TRIES = 2
 SCHEMES = ("http://", "https://")
 
 
-@contextmanager
-def local_files(
-    sources: Sequence[str], folder: Path, first: int | None, last: int | None, notify: Notify = quiet
-) -> Iterator[list[Path]]:
-    """Yields the paths of the sources of a load, with copies in `folder` of the files of archives at URLs. The copies
-    are deleted if the block succeeds; otherwise the next run continues with them.
+@dataclass(frozen=True)
+class Sources:
+    """The sources of a load.
+
+    Attributes:
+        files: archive files and folders.
+        genesis: that of a static archive, if one has it and the load begins with its first milestones.
+        logs: of the static archives, with verified signatures. Empty if no keys were given.
     """
-    paths, copied = list[Path](), list[Path]()
+
+    files: list[Path] = field(default_factory=list)
+    genesis: Path | None = None
+    logs: list[ArchivedLog] = field(default_factory=list)
+
+
+@contextmanager
+def local_sources(
+    sources: Sequence[str],
+    folder: Path,
+    first: int | None,
+    last: int | None,
+    keys: Sequence[VerifierKey] = (),
+    notify: Notify = quiet,
+    *,
+    wants_genesis: bool = True,
+) -> Iterator[Sources]:
+    """Yields the sources of a load, with copies in `folder` of the files of archives at URLs. The copies are deleted if
+    the block succeeds; otherwise the next run continues with them.
+
+    `keys`: one of them must have signed the log of each static archive. `wants_genesis`: find the genesis of the first
+    archive that has one.
+
+    Raises ArchiveError for an invalid manifest, ValueError for a damaged genesis, and LogError if no key has signed a
+    log, or its tiles lead to another root.
+    """
+    paths, genesis, logs, copied = list[Path](), list[Path](), list[ArchivedLog](), list[Path]()
     for each in sources:
-        if each.startswith(SCHEMES):
-            copied.append(folder / hashlib.sha256(each.encode()).hexdigest()[:16])
-            paths += download(each, copied[-1], first=first, last=last, notify=notify)
-        else:
+        is_url = each.startswith(SCHEMES)
+        if not is_url and message_files(Path(each)) is None:
             paths.append(Path(each))
-    yield paths
+            continue
+        archive = open_archive(each)
+        if keys:
+            logs.append(_log_of(each, archive, keys))
+        into = Path(each)
+        if is_url:
+            copied.append(into := folder / hashlib.sha256(each.encode()).hexdigest()[:16])
+            paths += download(archive, each, into, first=first, last=last, notify=notify)
+        else:
+            paths.append(into)
+        file = archive.manifest.get("genesis")
+        if wants_genesis and file and (first is None or first <= file["first"] + 1):
+            genesis.append(_fetch(HttpReader(each), file, into) if is_url else into / file["name"])
+    yield Sources(paths, genesis[0] if genesis else None, logs)
     for copy in copied:
         shutil.rmtree(copy)
     if copied:
@@ -47,15 +90,37 @@ def local_files(
             folder.rmdir()
 
 
+def _log_of(place: str, archive: Archive, keys: Sequence[VerifierKey]) -> ArchivedLog:
+    log = ArchivedLog.of(archive.reader, archive.manifest)
+    if log is None or log.network != archive.manifest["network"]:
+        raise LogError(f"{place}: an archive with a signed log expected")
+    try:
+        log.check_signature(keys)
+    except LogError as error:
+        raise LogError(f"{place}: {error}") from error
+    return log
+
+
+def _fetch(reader: HttpReader, file: dict[str, Any], into: Path) -> Path:
+    """Copies a file of an archive, unless it is there already. Raises ValueError if its bytes differ from its name."""
+    path = into / Path(file["name"]).name
+    for _ in range(TRIES):
+        if path.is_file() and is_named_by(file["name"], sha256_of(path)):
+            return path
+        _copy(reader, file, path)
+    if path.is_file() and is_named_by(file["name"], sha256_of(path)):
+        return path
+    raise ValueError(f"{reader.url}/{file['name']}: other bytes than the checksum in its name")
+
+
 def download(
-    url: str, into: Path, *, first: int | None = None, last: int | None = None, notify: Notify = quiet
+    archive: Archive, url: str, into: Path, *, first: int | None = None, last: int | None = None, notify: Notify = quiet
 ) -> list[Path]:
-    """Copies the message files with milestones of [first, last). Returns their paths.
+    """Copies the message files with milestones of [first, last) of an archive at a URL. Returns their paths.
 
     A file that the server does not have is missing at its path, and the load rejects it. Raises OSError if the server
-    cannot be reached, and ArchiveError for an invalid manifest.
+    cannot be reached.
     """
-    archive = open_archive(url)
     reader = HttpReader(url)
     wanted = [
         each

@@ -15,10 +15,11 @@ from etl.lake.delta import either
 from etl.lake.milestone_rows import milestone_rows
 from ledger.transparency.checkpoint import Checkpoint, parse_origin
 from ledger.transparency.errors import LogError
-from ledger.transparency.positions import index_of_milestone, last_milestone, milestone_at
-from ledger.transparency.records import MilestoneRecord, parse_record
+from ledger.transparency.logged_records import LoggedRecords
+from ledger.transparency.positions import milestone_at
+from ledger.transparency.records import MilestoneRecord
 from ledger.transparency.tiled_tree import TiledTree, first_difference
-from ledger.transparency.tiles import TILE_WIDTH, Place, TileReader, split_bundle, width_at
+from ledger.transparency.tiles import TileReader
 
 AT_ONCE = 100_000
 """Milestones that this process compares at once."""
@@ -30,31 +31,8 @@ class LogForked(StoreMismatch):
     """What a run would write, or what is stored, contradicts the log. Nothing was changed."""
 
 
-class LoggedMilestones:
-    """The records of milestones in a log.
-
-    Args:
-        head: its size and origin.
-        read: returns a bundle of the log of this size.
-    """
-
-    def __init__(self, head: Checkpoint, read: Callable[[Place], bytes]) -> None:
-        self.network, self.first = parse_origin(head.origin)
-        self.last = last_milestone(self.first, head.size)
-        self._size = head.size
-        self._read = read
-        self._bundle: tuple[int, list[bytes]] = (-1, [])
-
-    def record(self, milestone: int) -> MilestoneRecord:
-        """The record of a milestone. Raises LogError if another record is at its place."""
-        number, within = divmod(index_of_milestone(self.first, milestone), TILE_WIDTH)
-        if self._bundle[0] != number:
-            width = width_at(self._size, 0, number)
-            self._bundle = number, split_bundle(self._read(Place(None, number, width)), width)
-        found = parse_record(self._bundle[1][within])
-        if not isinstance(found, MilestoneRecord) or found.index != milestone:
-            raise LogError(f"expected the record of milestone {milestone} in the log")
-        return found
+class LoggedMilestones(LoggedRecords):
+    """The records of milestones in a log, compared with milestones that were loaded."""
 
     def inside(self, milestones: Intervals) -> Intervals:
         """Those of the milestones that are in the log."""

@@ -1,7 +1,7 @@
 """What the steps of the IOTA pipeline do with the log: check it before anything is written, append to it at the end."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -53,14 +53,19 @@ def check_log(publication: Publication, *, whole: bool = False) -> None:
         logged.check_milestones(publication.lake.milestones, [(logged.first, logged.last)])
 
 
-def fork_check(publication: Publication) -> WholeCheck:
-    """Returns the check of decoded milestones. It raises LogForked for a milestone that is logged otherwise."""
+def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()) -> WholeCheck:
+    """Returns the check of decoded milestones. It raises LogForked for a milestone that is logged otherwise.
+
+    `others`: further logs that the milestones must agree with.
+    """
     stored = log_of(publication)
 
     def check(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
         head = stored.find()
+        logs = [*others]
         if head is not None and head.newest.size:
-            logged = LoggedMilestones(head.newest, stored.read_bundle)
+            logs.append(LoggedMilestones(head.newest, stored.read_bundle))
+        for logged in logs:
             if logged.inside(milestones):
                 logged.check_messages(messages(), milestones)
 

@@ -1,8 +1,10 @@
-// Client of a static archive, like etl/static_client.py: finds messages, transactions, outputs and milestones by id over
-// HTTP with range requests, or in Node at file:// URLs. One file, no dependency: the decoder at its end is a copy of fzstd.
+// Client of a static archive: finds messages, transactions, outputs and milestones by id, and proves listings complete,
+// over HTTP with range requests, or in Node at file:// URLs. One file, no dependency: the decoder at its end is a copy of
+// fzstd.
 //
 //   const archive = await openArchive("https://example.org/mainnet");
 //   const found = await archive.find("049b456b…");
+//   const document = await archive.proveListing("ledger_updates_by_address", "00…");
 
 const FORMAT = "permanode-static-archive-1", MANIFEST = "manifest.json", MANIFEST_MOST = 16 << 20;
 const READS = [2048, 4096, 6144, 8192, 14336, 20480, 27648, 36864];
@@ -266,6 +268,383 @@ const outputOf = ({ what, record }, index) => {
   return { what: "output", record, outputIndex: index };
 };
 
+// ---- Listings: trees of keys over intervals of milestones, as in ledger/completeness
+
+const SMALLEST = 100, FACTOR = 4, LEVELS = 8, GROUP = 16, HASH_BYTES = 32, TILE_LEAVES = 32, TILE_MOST = 8192;
+const POSITION_BYTES = 6, PAGE_HEAD = 9, VALUE_BYTES = 4 + HASH_BYTES;
+
+// The families and SHA-256 are those of listing_proof.js.
+
+// Number, name, least and most bytes of a key, bytes of a row id.
+const FAMILIES = [
+  [1, "messages_by_tag", 0, 64, 36],
+  [2, "messages_by_parent", 32, 32, 36],
+  [16, "legacy_outputs_by_address", 33, 33, 70],
+  [32, "basic_outputs_by_address", 33, 33, 70],
+  [33, "basic_outputs_by_sender", 33, 33, 70],
+  [34, "basic_outputs_by_storage_deposit_return", 33, 33, 70],
+  [35, "basic_outputs_by_expiration_return", 33, 33, 70],
+  [47, "basic_outputs_by_tag", 0, 64, 70],
+  [48, "alias_outputs_by_sender", 33, 33, 70],
+  [49, "alias_outputs_by_issuer", 33, 33, 70],
+  [50, "alias_outputs_by_state_controller", 33, 33, 70],
+  [51, "alias_outputs_by_governor", 33, 33, 70],
+  [63, "alias_outputs_by_chain", 32, 32, 42],
+  [64, "foundry_outputs_by_address", 33, 33, 70],
+  [79, "foundry_outputs_by_chain", 38, 38, 42],
+  [80, "nft_outputs_by_address", 33, 33, 70],
+  [81, "nft_outputs_by_storage_deposit_return", 33, 33, 70],
+  [82, "nft_outputs_by_sender", 33, 33, 70],
+  [83, "nft_outputs_by_issuer", 33, 33, 70],
+  [84, "nft_outputs_by_expiration_return", 33, 33, 70],
+  [94, "nft_outputs_by_tag", 0, 64, 70],
+  [95, "nft_outputs_by_chain", 32, 32, 42],
+  [112, "ledger_updates_by_address", 33, 33, 39],
+  [113, "transactions_by_address", 33, 33, 68],
+].map(([number, name, keyLeast, keyMost, rowBytes]) => ({ number, name, keyLeast, keyMost, rowBytes }));
+
+const firstBits = (root, prime) => Math.floor((root(prime) % 1) * 2 ** 32);
+const PRIMES = Array.from({ length: 312 }, (_, each) => each)
+  .filter((each) => each > 1 && ![2, 3, 5, 7, 11, 13, 17].some((divisor) => each > divisor && each % divisor === 0));
+const START = PRIMES.slice(0, 8).map((prime) => firstBits(Math.sqrt, prime));
+const ROUNDS = Uint32Array.from(PRIMES.slice(0, 64), (prime) => firstBits(Math.cbrt, prime));
+
+const sha256 = (...parts) => {
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  const blocks = new Uint8Array(Math.ceil((size + 9) / 64) * 64);
+  let offset = 0;
+  for (const part of parts) {
+    blocks.set(part, offset);
+    offset += part.length;
+  }
+  blocks[size] = 0x80;
+  const view = new DataView(blocks.buffer);
+  view.setUint32(blocks.length - 8, Math.floor(size / 2 ** 29));
+  view.setUint32(blocks.length - 4, (size * 8) >>> 0);
+  const state = Uint32Array.from(START), words = new Uint32Array(64);
+  const turn = (word, bits) => (word >>> bits) | (word << (32 - bits));
+  for (let at = 0; at < blocks.length; at += 64) {
+    for (let i = 0; i < 16; i++) words[i] = view.getUint32(at + 4 * i);
+    for (let i = 16; i < 64; i++) {
+      const x = words[i - 15], y = words[i - 2];
+      const s0 = turn(x, 7) ^ turn(x, 18) ^ (x >>> 3), s1 = turn(y, 17) ^ turn(y, 19) ^ (y >>> 10);
+      words[i] = words[i - 16] + s0 + words[i - 7] + s1;
+    }
+    let [a, b, c, d, e, f, g, h] = state;
+    for (let i = 0; i < 64; i++) {
+      const s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25), choice = (e & f) ^ (~e & g);
+      const t1 = (h + s1 + choice + ROUNDS[i] + words[i]) | 0;
+      const s0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22), majority = (a & b) ^ (a & c) ^ (b & c);
+      h = g; g = f; f = e; e = (d + t1) | 0; d = c; c = b; b = a; a = (t1 + s0 + majority) | 0;
+    }
+    [a, b, c, d, e, f, g, h].forEach((each, i) => { state[i] += each; });
+  }
+  const digest = new Uint8Array(HASH_BYTES);
+  const out = new DataView(digest.buffer);
+  state.forEach((each, i) => out.setUint32(4 * i, each));
+  return digest;
+};
+
+const joined = (parts) => {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+};
+
+const u32 = (value) => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+const littleEndian = (bytes) => bytes.reduceRight((value, byte) => value * 256 + byte, 0);
+const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const base64Of = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+const milestoneOf = (row) => viewOf(row).getUint32(0);
+
+const compare = (one, other) => {
+  const size = Math.min(one.length, other.length);
+  for (let at = 0; at < size; at++) if (one[at] !== other[at]) return one[at] - other[at];
+  return one.length - other.length;
+};
+
+/** The number of items before the first one that is not less than the wanted one. */
+const lowerBound = (items, wanted) => {
+  let low = 0, high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(items[middle], wanted) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+const leafHash = (data) => sha256(Uint8Array.of(0), data);
+const nodeHash = (left, right) => sha256(Uint8Array.of(1), left, right);
+
+const split = (size) => {
+  let half = 1;
+  while (2 * half < size) half *= 2;
+  return half;
+};
+
+const treeRoot = (hashes) => {
+  if (hashes.length === 1) return hashes[0];
+  const middle = split(hashes.length);
+  return nodeHash(treeRoot(hashes.slice(0, middle)), treeRoot(hashes.slice(middle)));
+};
+
+// The subtrees [first, count] whose roots prove leaves, from left to right; and those of an audit path, from the leaf up.
+const besideRange = (first, count, start, stop) => {
+  if (stop <= first || start >= first + count) return [[first, count]];
+  if (start <= first && stop >= first + count) return [];
+  const left = split(count);
+  return [...besideRange(first, left, start, stop), ...besideRange(first + left, count - left, start, stop)];
+};
+
+const besideLeaf = (size, index) => {
+  const found = [];
+  for (let first = 0, count = size; count > 1; ) {
+    const left = split(count), isLeft = index < first + left;
+    found.push(isLeft ? [first + left, count - left] : [first, left]);
+    if (!isLeft) first += left;
+    count = isLeft ? left : count - left;
+  }
+  return found.reverse();
+};
+
+const sizeOf = (level) => SMALLEST * FACTOR ** level;
+const startOf = ({ level, number }) => number * sizeOf(level);
+const endOf = ({ level, number }) => (number + 1) * sizeOf(level) - 1;
+
+const coverOf = (first, end) => {
+  const found = [];
+  let start = (first <= 1 ? 0 : Math.ceil(first / SMALLEST)) * SMALLEST;
+  while (start <= end) {
+    let level = LEVELS - 1;
+    while (level > 0 && (start % sizeOf(level) !== 0 || start + sizeOf(level) - 1 > end)) level--;
+    found.push({ level, number: start / sizeOf(level) });
+    start += sizeOf(level);
+  }
+  return found;
+};
+
+const decodePage = (data, name) => {
+  need(data.length >= PAGE_HEAD, `${name}: a page of a directory expected`);
+  const count = viewOf(data).getUint16(1, true), separators = [], positions = [];
+  let at = PAGE_HEAD;
+  for (let child = 0; child < count; child++) {
+    const end = at + 1 + data[at];
+    separators.push(data.subarray(at + 1, end));
+    at = end + POSITION_BYTES;
+    positions.push(littleEndian(data.subarray(end, at)));
+  }
+  need(at === data.length && count > 0, `${name}: a page of a directory expected`);
+  positions.push(littleEndian(data.subarray(3, PAGE_HEAD)));
+  return { depth: data[0], separators, positions };
+};
+
+const childOf = ({ separators, positions }, place) => {
+  let at = lowerBound(separators, place);
+  if (at === separators.length || compare(separators[at], place) > 0) at = Math.max(0, at - 1);
+  return [positions[at], positions[at + 1]];
+};
+
+const bytesOfRows = ({ place, count }) => count * FAMILIES.find(({ number }) => number === place[0]).rowBytes;
+
+// A tile: leaves with place, count and root, the hashes on its path, and where the rows of its keys begin in the file.
+const decodeTile = (data, position, name) => {
+  need(data.length >= 8, `${name}: a tile expected`);
+  const view = viewOf(data), size = view.getUint16(4, true), end = 8 + size + view.getUint16(6, true), leaves = [];
+  need(size > 0 && end <= data.length, `${name}: a tile expected`);
+  for (let at = 8; at < 8 + size; ) {
+    const key = at + 3, keyEnd = key + view.getUint16(at + 1), stop = keyEnd + VALUE_BYTES;
+    need(stop <= 8 + size, `${name}: a tile expected`);
+    leaves.push({
+      place: joined([data.subarray(at, at + 1), data.subarray(key, keyEnd)]),
+      count: view.getUint32(keyEnd),
+      root: data.subarray(keyEnd + 4, stop),
+      encoded: data.subarray(at, stop),
+    });
+    at = stop;
+  }
+  const path = [];
+  for (let at = 8 + size; at < end; at += HASH_BYTES) path.push(data.subarray(at, at + HASH_BYTES));
+  const number = view.getUint32(0, true), start = number * TILE_LEAVES;
+  return { number, start, stop: start + leaves.length, leaves, path, position, rowsAt: position + end, data };
+};
+
+const findIn = (tile, place) => tile.start + lowerBound(tile.leaves.map((leaf) => leaf.place), place);
+
+const proveLeaves = (size, start, stop, tiles) => {
+  const above = new Map();
+  for (const { number, path } of tiles) {
+    besideLeaf(Math.ceil(size / TILE_LEAVES), number).forEach(([first, count], at) => {
+      const begin = first * TILE_LEAVES;
+      above.set(`${begin} ${Math.min(count * TILE_LEAVES, size - begin)}`, path[at]);
+    });
+  }
+  return besideRange(0, size, start, stop).map(([first, count]) => {
+    const known = above.get(`${first} ${count}`);
+    if (known !== undefined) return known;
+    const tile = tiles.find((each) => each.start <= first && first < each.start + TILE_LEAVES);
+    return treeRoot(tile.leaves.slice(first - tile.start, first - tile.start + count).map((leaf) => leafHash(leaf.encoded)));
+  });
+};
+
+const groupsOf = (rows) => {
+  const found = [];
+  for (let at = 0; at < rows.length; at += GROUP) found.push(leafHash(joined(rows.slice(at, at + GROUP))));
+  return found;
+};
+
+// What the rows of a key in an interval are made of: groups at level 0, above it the children that have some.
+const divide = (interval, rows) => {
+  if (interval.level === 0) return { count: rows.length, root: treeRoot(groupsOf(rows)), rows };
+  const level = interval.level - 1, parts = new Map();
+  for (const row of rows) {
+    const number = Math.floor(milestoneOf(row) / sizeOf(level));
+    if (!parts.has(number)) parts.set(number, []);
+    parts.get(number).push(row);
+  }
+  const numbers = [...parts.keys()], children = numbers.map((number) => divide({ level, number }, parts.get(number)));
+  if (children.length === 1) return children[0];
+  const entries = children.flatMap((each, at) => [u32(numbers[at]), u32(each.count), each.root]);
+  return { count: rows.length, root: sha256(Uint8Array.of(2, level), ...entries), level, numbers, children };
+};
+
+// The member `rows` of a document for the rows from `start` to before `stop`; null if the page has all of them.
+const rowsJson = (divided, start, stop) => {
+  const { count, root } = divided, begin = Math.max(0, start), end = Math.min(count, stop);
+  if (begin >= end) return base64Of(root);
+  if (divided.children === undefined) {
+    const first = Math.floor(begin / GROUP), last = Math.ceil(end / GROUP), hashes = groupsOf(divided.rows);
+    const path = besideRange(0, hashes.length, first, last).map(([at, size]) => treeRoot(hashes.slice(at, at + size)));
+    const members = {
+      before: divided.rows.slice(first * GROUP, begin).map(base64Of),
+      after: divided.rows.slice(end, last * GROUP).map(base64Of),
+      path: base64Of(joined(path)),
+    };
+    const filled = Object.entries(members).filter(([, value]) => value.length > 0);
+    return filled.length === 0 ? null : Object.fromEntries(filled);
+  }
+  let passed = 0;
+  const parts = divided.children.map((child, at) => {
+    const inside = rowsJson(child, start - passed, stop - passed);
+    passed += child.count;
+    return [divided.numbers[at], child.count, ...(inside === null ? [] : [inside])];
+  });
+  return { level: divided.level, parts };
+};
+
+class Listings {
+  constructor(reader, { network, listings, log }) {
+    need(listings && log, "an archive with listings expected");
+    Object.assign(this, { reader, network, first: listings.first, end: listings.end, files: listings.files });
+    this.logPath = listings.log_path;
+    this.checkpoint = log.checkpoint;
+    this.intervals = coverOf(this.first, this.end);
+    const isWhole = this.files.length === this.intervals.length
+      && this.intervals.every((each, at) => startOf(each) === this.files[at].first && endOf(each) === this.files[at].last);
+    need(isWhole, `files of all milestones from ${this.first} to ${this.end} expected`);
+    this.roots = new Map();
+  }
+
+  async page(file, begin, end) {
+    return decodePage(await this.reader.part(file.name, begin, end - begin), file.name);
+  }
+
+  async root(file) {
+    if (!this.roots.has(file.name)) {
+      this.roots.set(file.name, await this.page(file, file.directory, file.size - POSITION_BYTES));
+    }
+    return this.roots.get(file.name);
+  }
+
+  async tile(file, position, size) {
+    return decodeTile(await this.reader.part(file.name, position, size), position, file.name);
+  }
+
+  // The tiles around a place in an interval, and the index of the first leaf that is not before it.
+  async locate(file, place) {
+    if (file.keys === 0) return { index: 0, tiles: [] };
+    let page = await this.root(file), [begin, end] = childOf(page, place);
+    while (page.depth > 0) {
+      page = await this.page(file, begin, end);
+      [begin, end] = childOf(page, place);
+    }
+    const tiles = [await this.tile(file, begin, Math.min(end - begin, TILE_MOST))];
+    let index = findIn(tiles[0], place);
+    if (index === tiles[0].stop && index < file.keys) {
+      tiles.push(await this.tile(file, end, TILE_MOST));
+      index = findIn(tiles[1], place);
+    }
+    return { index, tiles };
+  }
+
+  // All rows of the leaf with an index, as one array of bytes.
+  async rows(file, index, tiles) {
+    const tile = tiles.find(({ start, stop }) => start <= index && index < stop), at = index - tile.start;
+    const begin = tile.rowsAt + tile.leaves.slice(0, at).reduce((sum, leaf) => sum + bytesOfRows(leaf), 0);
+    const size = bytesOfRows(tile.leaves[at]), start = begin - tile.position;
+    const held = tile.data.subarray(start, start + size);
+    return held.length === size ? held : this.reader.part(file.name, begin, size);
+  }
+
+  async interval(interval, file, { index, tiles }, leaf, start, stop) {
+    const leaves = tiles.flatMap((tile) => tile.leaves.map((each, at) => ({ ...each, index: tile.start + at })));
+    if (leaf === null) {
+      const begin = Math.max(0, index - 1);
+      const neighbours = leaves.filter((each) => begin <= each.index && each.index <= index);
+      const path = neighbours.length ? proveLeaves(file.keys, begin, begin + neighbours.length, tiles) : [];
+      const shown = neighbours.map(({ place, count, root }) => (
+        { family: place[0], key: hexOf(place.subarray(1)), count, root: base64Of(root) }
+      ));
+      return { rows: [], json: { keys: file.keys, absent: { index: begin, neighbours: shown, path: base64Of(joined(path)) } } };
+    }
+    const { count } = leaf, path = base64Of(joined(proveLeaves(file.keys, index, index + 1, tiles)));
+    if (Math.max(0, start) >= Math.min(count, stop)) {
+      return { rows: [], json: { keys: file.keys, present: { index, count, rows: base64Of(leaf.root), path } } };
+    }
+    const data = await this.rows(file, index, tiles), width = bytesOfRows(leaf) / count;
+    const rows = Array.from({ length: count }, (_, at) => data.subarray(at * width, (at + 1) * width));
+    const divided = divide(interval, rows);
+    need(same(divided.root, leaf.root), `${file.name}: other rows expected`);
+    const inside = rowsJson(divided, start, stop);
+    const present = { index, count, ...(inside === null ? {} : { rows: inside }), path };
+    return { rows: rows.slice(Math.max(0, start), stop), json: { keys: file.keys, present } };
+  }
+
+  async prove(family, key, index, count) {
+    const place = joined([Uint8Array.of(family.number), key]);
+    const located = await Promise.all(this.files.map((file) => this.locate(file, place)));
+    let total = 0;
+    const waiting = located.map((found, at) => {
+      const tile = found.tiles.find(({ start, stop }) => start <= found.index && found.index < stop);
+      const candidate = tile?.leaves[found.index - tile.start];
+      const leaf = candidate !== undefined && same(candidate.place, place) ? candidate : null;
+      const begin = index - total;
+      total += leaf === null ? 0 : leaf.count;
+      return this.interval(this.intervals[at], this.files[at], found, leaf, begin, begin + count);
+    });
+    const proved = await Promise.all(waiting), rows = proved.flatMap((each) => each.rows);
+    need(rows.length > 0 || (total === 0 && index === 0), `a page of ${total} rows expected`);
+    return JSON.stringify({
+      version: 1,
+      network: this.network,
+      first: this.first,
+      family: family.name,
+      key: hexOf(key),
+      to: this.end,
+      total,
+      index,
+      rows: rows.map(base64Of),
+      intervals: proved.map((each) => each.json),
+      log_path: this.logPath,
+      checkpoint: this.checkpoint,
+    });
+  }
+}
+
 // ---- Archive
 
 /** An open archive. `manifest` is the JSON of manifest.json. */
@@ -298,6 +677,20 @@ export class Archive {
       if (found !== null) return identity.length === 32 ? found : outputOf(found, viewOf(identity).getUint16(32, true));
     }
     return null;
+  }
+
+  /**
+   * Proves a page of a listing: up to `count` rows from place `index` on, oldest first. `family`: its name in
+   * docs/proofs.md. `key`: hex.
+   *
+   * Resolves to the document that the server makes, as text, for `permanode proof check` or listing_proof.js.
+   */
+  async proveListing(family, key, index = 0, count = 100) {
+    const wanted = FAMILIES.find(({ name }) => name === family), bytes = bytesOf(key);
+    need(wanted !== undefined, `a family of listings expected, found ${family}`);
+    need(wanted.keyLeast <= bytes.length && bytes.length <= wanted.keyMost, `a key of ${family} expected`);
+    this.listings ??= new Listings(this.reader, this.manifest);
+    return this.listings.prove(wanted, bytes, index, count);
   }
 
   async block(position, size) {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from etl.static_archive import names
-from etl.static_archive.download import local_files
+from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
 from etl.static_archive.publish import named_files
 from tests.conftest import SAMPLE
@@ -76,28 +76,30 @@ def test_a_damaged_file_is_a_reject_with_its_name_and_the_others_are_loaded(
 def test_files_of_a_url_are_copied_and_deleted_after_the_load(in_files: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     with FileHost(in_files) as host:
-        with local_files([host.url, "other.jsonl"], copies, None, None) as paths:
-            assert [path.read_bytes() for path in paths[:-1]] == [path.read_bytes() for path in message_files(in_files)]
-            assert paths[-1] == Path("other.jsonl")
+        with local_sources([host.url, "other.jsonl"], copies, None, None) as sources:
+            assert [path.read_bytes() for path in sources.files[:-1]] == [
+                path.read_bytes() for path in message_files(in_files)
+            ]
+            assert sources.files[-1] == Path("other.jsonl")
         assert not copies.exists()
-        with local_files([host.url], copies, 25, 30) as paths:
-            assert [path.name for path in paths] == [message_files(in_files)[1].name]
+        with local_sources([host.url], copies, 25, 30) as sources:
+            assert [path.name for path in sources.files] == [message_files(in_files)[1].name]
 
 
 def test_an_interrupted_copy_continues(in_files: Path, tmp_path: Path) -> None:
     copies, source = tmp_path / "copies", message_files(in_files)
     with FileHost(in_files) as host:
-        with suppress(KeyboardInterrupt), local_files([host.url], copies, None, None) as paths:
-            first, second, third = paths
+        with suppress(KeyboardInterrupt), local_sources([host.url], copies, None, None) as sources:
+            first, second, third = sources.files
             data = second.read_bytes()
             second.unlink()
             second.with_name(second.name + ".part").write_bytes(data[:1000])
             third.write_bytes(bytes(third.stat().st_size))
             raise KeyboardInterrupt
         host.counted()
-        with local_files([host.url], copies, None, None) as paths:
+        with local_sources([host.url], copies, None, None) as sources:
             _, size = host.counted()
-            assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in source]
+            assert [path.read_bytes() for path in sources.files] == [path.read_bytes() for path in source]
             manifest = (in_files / "manifest.json").stat().st_size
             assert size == manifest + len(data) - 1000 + source[2].stat().st_size
     assert first.name == source[0].name
@@ -107,16 +109,16 @@ def test_what_a_server_does_not_have_or_has_damaged_is_left_to_the_load(in_files
     one, other, _ = message_files(in_files)
     one.unlink()
     other.write_bytes(bytes(other.stat().st_size))
-    with FileHost(in_files) as host, local_files([host.url], tmp_path / "copies", None, None) as paths:
-        assert [path.exists() for path in paths] == [False, True, True]
-        assert paths[1].read_bytes() == other.read_bytes()
+    with FileHost(in_files) as host, local_sources([host.url], tmp_path / "copies", None, None) as sources:
+        assert [path.exists() for path in sources.files] == [False, True, True]
+        assert sources.files[1].read_bytes() == other.read_bytes()
 
 
 def test_a_url_without_an_archive_is_an_error(tmp_path: Path) -> None:
     with (
         FileHost(tmp_path) as host,
         pytest.raises(OSError, match=r"manifest\.json: 404"),
-        local_files([host.url], tmp_path / "copies", None, None),
+        local_sources([host.url], tmp_path / "copies", None, None),
     ):
         pass
 
