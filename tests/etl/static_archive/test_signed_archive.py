@@ -1,0 +1,281 @@
+"""Archives of stores with a signed log: log, listings and genesis, from the loads of both oracle ledgers."""
+
+import asyncio
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from db.connect import open_store
+from db.queries.listing_proofs import fetch_trees
+from db.queries.log import get_audit_path, get_head
+from etl.static_archive.check import check
+from etl.static_archive.download import local_sources
+from etl.static_archive.names import read_manifest
+from etl.transparency.audit import audit_logs
+from etl.transparency.history import LogForked
+from etl.transparency.signing_key import create_key
+from ledger.completeness import check as completeness_check
+from ledger.completeness import intervals, trees
+from ledger.completeness.document import render_document
+from ledger.completeness.families import BY_NUMBER
+from ledger.completeness.intervals import complete_to, log_place_of_cover
+from ledger.completeness.proof import Listing, prove_page
+from ledger.crypto.log_tree import from_left
+from ledger.transparency import positions
+from ledger.transparency.errors import LogError
+from ledger.transparency.keys import Kind, VerifierKey
+from ledger.transparency.logged_records import LoggedRecords
+from ledger.transparency.records import MilestoneRecord
+from ledger.transparency.tiles import Place, places_of
+from tests import reference, reference_stardust
+from tests.etl.archives import oracle as chrysalis_oracle
+from tests.etl.conftest import Loading, Stores, oracle_ledger
+from tests.etl.stardust_archives import NETWORK as STARDUST_NETWORK
+from tests.etl.stardust_archives import oracle as stardust_oracle
+from tests.etl.static_archive.conftest import Case
+from tests.etl.static_archive.file_host import FileHost
+from tests.etl.static_archive.proved_pages import ProvedPage, in_javascript, in_python
+from tests.reference_completeness import listings
+
+pytestmark = pytest.mark.loads
+
+SMALLEST, LAST = 5, 50
+
+NAMES = {"permatest-1": "chrysalis from genesis", STARDUST_NETWORK: "stardust from genesis"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_intervals() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (intervals, trees, completeness_check, positions):
+            patch.setattr(module, "SMALLEST", SMALLEST)
+        yield
+
+
+@pytest.fixture(scope="module", params=NAMES, ids=["chrysalis", "stardust"])
+def signed(
+    request: pytest.FixtureRequest, small_intervals: None, stores: Stores, tmp_path_factory: pytest.TempPathFactory
+) -> Case:
+    """A store with trees over small intervals and a signed log, and its archive."""
+    network, sources, genesis = oracle_ledger(NAMES[request.param], tmp_path_factory.mktemp("ledger") / "oracle")
+    key = tmp_path_factory.mktemp("key") / "log.key"
+    create_key(key, f"permanode/{network}/1", Kind.SIGNATURE)
+    loading = stores((100_000, 100_000), network)
+    loading = replace(loading, store=replace(loading.store, log_key=str(key)))
+    report = loading.load(*sources, genesis=genesis)
+    assert report.ledger_index == LAST
+    made = Case(loading, tmp_path_factory.mktemp("signed") / "public")
+    made.publish(made.archive)
+    return made
+
+
+def rows_of(network: str) -> dict[str, list[dict[str, Any]]]:
+    if network == STARDUST_NETWORK:
+        return dict(reference_stardust.whole_rows(stardust_oracle(), [], 100_000, 100_000, network))
+    return dict(reference.whole_rows(chrysalis_oracle(), [], 100_000, 100_000, network))
+
+
+def pages_of(network: str) -> list[ProvedPage]:
+    """Every listing of the input files, and some without rows."""
+    found = [
+        ProvedPage(bytes([number]) + key, index, count)
+        for (number, key), rows in listings(rows_of(network), 0).items()
+        for index, count in {(0, 100), (len(rows) // 2, 3)}
+        if index == 0 or index < sum(int.from_bytes(row[:4], "big") < LAST for row in rows)
+    ]
+    absent = [(1, b"\xff" * 9), (2, bytes(32)), (113, b"\xff" * 33), (16, bytes(33))]
+    return found + [ProvedPage(bytes([number]) + key, 0, 100) for number, key in absent]
+
+
+async def of_server(case: Case, pages: list[ProvedPage]) -> list[str]:
+    """The documents that the server makes."""
+    found = []
+    with closing(open_store(case.loading.store)) as store:
+        head = await get_head(store, case.network)
+        assert head.checkpoint is not None
+        assert head.signed is not None
+        end = complete_to(1, LAST)
+        assert end == LAST - 1
+        at = log_place_of_cover(1, end)
+        path = from_left(head.signed.size, at, await get_audit_path(store, head.signed.size, at))
+        for place, index, count in pages:
+            listing = Listing(case.network, 1, BY_NUMBER[place[0]], place[1:], end)
+            fetched = await fetch_trees(store, listing, index, count)
+            proof = prove_page(fetched, listing, index, count, path, head.checkpoint.decode())
+            found.append(render_document(proof))
+    return found
+
+
+def test_both_clients_make_the_documents_of_the_server(signed: Case, tmp_path: Path) -> None:
+    pages = pages_of(signed.network)
+    assert len(pages) > 200
+    expected = asyncio.run(of_server(signed, pages))
+    assert in_python(str(signed.archive), pages) == expected
+    some = slice(None, None, 7)
+    assert in_javascript(signed.archive.as_uri(), pages[some], tmp_path, SMALLEST) == expected[some]
+    with FileHost(signed.archive) as host:
+        assert in_python(host.url, pages[:3]) == expected[:3]
+
+
+def test_the_checker_accepts_what_the_command_prints(signed: Case, tmp_path: Path) -> None:
+    page = next(each for each in pages_of(signed.network) if each.place[0] == 112)
+    run, key = CliRunner(), page.place[1:].hex()
+    family = ["--family", "ledger_updates_by_address", "--archive", str(signed.archive)]
+    done = run.invoke(app, ["archive", "history", key, *family])
+    assert done.exit_code == 0, done.output
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    file = tmp_path / "proof.json"
+    file.write_text(done.stdout, "utf-8")
+    checked = run.invoke(app, ["proof", "check", str(file), "--keys", manifest["log"]["verifier"]])
+    assert checked.exit_code == 0, checked.output
+    assert "ledger_updates_by_address has exactly" in checked.output
+    wrong = run.invoke(app, ["archive", "history", key, "--family", "tags", "--archive", str(signed.archive)])
+    assert wrong.exit_code == 2
+    assert "messages_by_tag" in wrong.output
+
+
+def faults_of(folder: Path) -> list[tuple[str, str]]:
+    return [(each.file, each.cause) for each in check(folder)]
+
+
+def test_a_signed_archive_has_no_faults(signed: Case) -> None:
+    assert faults_of(signed.archive) == []
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    assert (manifest["listings"]["first"], manifest["listings"]["end"], manifest["last"]) == (1, LAST - 1, LAST)
+    assert signed.publish(signed.archive).written == []
+
+
+def test_the_archive_is_a_log_that_can_be_audited(signed: Case, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(signed.archive, tmp_path / "copy"))
+    with FileHost(signed.archive) as host, FileHost(copy) as other:
+        found = audit_logs([f"{host.url}/log", f"{other.url}/log"], whole=True)
+        assert found.is_good, found
+        assert [(each.first, each.last) for each in found.operators] == [(1, LAST)] * 2
+        tile = copy / "log" / next(places_of(found.operators[0].size)).path
+        data = bytearray(tile.read_bytes())
+        data[-1] ^= 1
+        tile.write_bytes(data)
+        assert not audit_logs([f"{other.url}/log"], whole=True).is_good
+
+
+def test_changed_files_of_the_log_are_faults(signed: Case, tmp_path: Path) -> None:
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    for path in sorted((signed.archive / "log" / "tile").rglob("*")):
+        if path.is_file():
+            copy = Path(shutil.copytree(signed.archive, tmp_path / path.parent.parent.name / path.name))
+            target = copy / path.relative_to(signed.archive)
+            data = bytearray(target.read_bytes())
+            data[-1] ^= 1
+            target.write_bytes(data)
+            assert any(name.startswith("log/") for name, _ in faults_of(copy)), path
+
+
+def test_another_key_than_the_given_one_is_a_fault(signed: Case, tmp_path: Path) -> None:
+    other = create_key(tmp_path / "other.key", f"permanode/{signed.network}/1", Kind.SIGNATURE).verifier
+    found = [*check(signed.archive, keys=[other])]
+    assert [(each.file, each.cause) for each in found] == [
+        ("log/checkpoint", "expected a signature of one of the given keys")
+    ]
+
+
+def test_messages_that_differ_from_the_log_are_a_fault(signed: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = LoggedRecords.record
+
+    def another(self: LoggedRecords, milestone: int) -> MilestoneRecord:
+        return replace(
+            record(self, milestone), messages_root=record(self, 9 if milestone == 7 else milestone).messages_root
+        )
+
+    monkeypatch.setattr(LoggedRecords, "record", another)
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    cause = "milestone 7: other messages than in the signed log"
+    assert faults_of(signed.archive) == [(manifest["messages"][0]["name"], cause)]
+
+
+def test_a_load_takes_the_genesis_and_agrees_with_the_log(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    key = VerifierKey.parse(manifest["log"]["verifier"])
+    with FileHost(signed.archive) as host:
+        for place, geometry in ((str(signed.archive), (7, 3)), (host.url, (100_000, 3))):
+            loading = stores(geometry, signed.network)
+            with local_sources([place], tmp_path / "copies", None, None, [key]) as found:
+                report = loading.load(*found.files, default_genesis=found.genesis, logs=found.logs)
+            assert (report.complete, report.rejects, report.ledger_index) == (LAST, 0, LAST)
+            assert loading.rows()["outputs"] == signed.loading.rows()["outputs"]
+
+
+def test_a_load_rejects_a_milestone_that_the_log_has_not_signed(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    key = VerifierKey.parse(manifest["log"]["verifier"])
+    loading = stores((100_000, 100_000), signed.network)
+    with local_sources([str(signed.archive)], tmp_path / "copies", None, None, [key]) as found:
+        (log,) = found.logs
+        bundle = log.bundle
+
+        def forged(place: Place) -> bytes:
+            data = bytearray(bundle(place))
+            # The first record is that of milestone 1: length u16, type, index, id.
+            data[2 + 5] ^= 1
+            return bytes(data)
+
+        log.bundle = forged  # type: ignore[method-assign]
+        with pytest.raises(LogForked, match=r"at milestone 1: .*Nothing was changed"):
+            loading.load(*found.files, default_genesis=found.genesis, logs=found.logs)
+    assert loading.rows()["milestones"] == []
+
+
+def test_an_archive_of_another_key_is_not_loaded(signed: Case, tmp_path: Path) -> None:
+    other = create_key(tmp_path / "other.key", f"permanode/{signed.network}/1", Kind.SIGNATURE).verifier
+    with (
+        pytest.raises(LogError, match="expected a signature of one of the given keys"),
+        local_sources([str(signed.archive)], tmp_path / "copies", None, None, [other]),
+    ):
+        pass
+
+
+def test_logs_and_listings_grow_with_the_archive(
+    signed: Case, small_intervals: None, stores: Stores, tmp_path: Path
+) -> None:
+    """Publishing after each of several loads gives the files of one publication after all of them."""
+    network, (source, *_), genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    key = signed.loading.store.log_key
+    loading = stores((100_000, 100_000), network)
+    loading = replace(loading, store=replace(loading.store, log_key=key))
+    folder, numbers, last = tmp_path / "public", random.Random(7), 0
+    growing = Case(loading, folder)
+    while last < LAST:
+        first, last = last + 1, min(LAST, last + numbers.randint(8, 24))
+        loading.load(source, first=first, last=last + 1, genesis=genesis if first == 1 else None)
+        growing.publish(folder)
+        assert faults_of(folder) == []
+    growing.publish(folder, prune=True)
+    ours, whole = read_manifest(folder), read_manifest(signed.archive)
+    assert ours == whole
+    names = [
+        {str(path.relative_to(each)) for path in each.rglob("*") if path.is_file()} for each in (folder, signed.archive)
+    ]
+    assert names[0] == names[1]
+
+
+def test_the_genesis_file_is_one_that_load_accepts(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    _, sources, _ = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    loading: Loading = stores((100_000, 100_000), signed.network)
+    genesis = signed.archive / manifest["genesis"]["name"]
+    assert loading.load(*sources, genesis=genesis).ledger_index == LAST
+    assert loading.rows()["outputs"] == signed.loading.rows()["outputs"]
