@@ -6,12 +6,17 @@ What they sign, this project verifies.
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from db.connect import StoreSettings
+from db.admin.migrate import migrate
+from db.connect import StoreSettings, open_store
+from etl.report import quiet
+from etl.static_archive.published_log import PublishedLog
+from etl.store_reads import StoreReads
 from ledger.transparency.checkpoint import Checkpoint, Cosignature, open_checkpoint, sign_checkpoint
 from ledger.transparency.keys import SigningKey
 from ledger.transparency.note import parse_note, verify_note
@@ -22,6 +27,7 @@ from tests.api.conftest import fill
 from tests.api.oracle import Oracle
 from tests.api.processes import permanode
 from tests.clients.installs import go_program, run
+from tests.etl.static_archive.file_host import FileHost
 from tests.etl.transparency.logs import KEY, NETWORK, append
 from tests.ledger.transparency.logs import LOG_KEY, ORIGIN, WITNESS_KEYS, StoredLog, records_of, stored_log
 from tests.reference_log import reference_log
@@ -125,6 +131,23 @@ def test_they_verify_a_served_log_of_three_levels(program: Path, served: str) ->
 
 def flip(data: bytes) -> bytes:
     return data[:40] + bytes([data[40] ^ 1]) + data[41:]
+
+
+def test_they_verify_the_log_of_a_static_archive_as_it_grows(program: Path, tmp_path: Path) -> None:
+    settings = StoreSettings(f"sqlite:///{tmp_path}/store", NETWORK)
+    migrate(settings)
+    with FileHost(tmp_path / "public") as host:
+        for last in (300, 301, 30_000):
+            append(settings, tmp_path / "lake", last)
+            with closing(open_store(settings)) as store, closing(StoreReads(store, NETWORK)) as reads:
+                log = PublishedLog.find(reads)
+                assert log is not None
+                assert log.write(tmp_path / "public", quiet) > 0
+                assert log.write(tmp_path / "public", quiet) == 0
+            arguments = [KEY.name, KEY.verifier.text, "", ""]
+            found = json.loads(run([str(program), "audit", f"{host.url}/log", *arguments]))
+            assert found["records"] == size_after(1, last)
+            assert {path.name for path in (tmp_path / "public/log").iterdir()} == {"checkpoint", "tile", "verifier"}
 
 
 DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {

@@ -179,7 +179,7 @@ def changed_manifests(manifest: dict[str, object]) -> Iterator[str]:
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
             for name, each in pairs:
                 yield from values(each, (*at, name))
-        else:
+        elif value is not None:
             yield at
 
     for *place, name in values(manifest, ()):

@@ -1,6 +1,7 @@
 """Archives of stores with a signed log: log, listings and genesis, from the loads of both oracle ledgers."""
 
 import asyncio
+import json
 import random
 import shutil
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.static_archive.conftest import Case
 from tests.etl.static_archive.file_host import FileHost
 from tests.etl.static_archive.proved_pages import ProvedPage, in_javascript, in_python
+from tests.etl.static_archive.test_publish import changed_manifests
 from tests.reference_completeness import listings
 
 pytestmark = pytest.mark.loads
@@ -179,6 +181,21 @@ def test_changed_files_of_the_log_are_faults(signed: Case, tmp_path: Path) -> No
             data[-1] ^= 1
             target.write_bytes(data)
             assert any(name.startswith("log/") for name, _ in faults_of(copy)), path
+
+
+def test_each_changed_value_of_the_log_and_the_listings_is_a_fault(signed: Case, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(signed.archive, tmp_path / "copy"))
+    whole = read_manifest(signed.archive)
+    assert whole is not None
+    changed = [
+        {**whole, name: part[name]}
+        for name in ("log", "listings", "genesis")
+        for part in map(json.loads, changed_manifests({name: whole[name]}))
+    ]
+    assert len(changed) > 30
+    for each in changed:
+        (copy / "manifest.json").write_text(json.dumps(each), "utf-8")
+        assert faults_of(copy), each
 
 
 def test_another_key_than_the_given_one_is_a_fault(signed: Case, tmp_path: Path) -> None:

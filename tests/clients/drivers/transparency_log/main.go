@@ -8,8 +8,8 @@
 // FOLDER has `checkpoint`, the tiles and bundles at their paths, for each older size `checkpoint.SIZE` and
 // `consistency.SIZE` (hashes, 32 bytes each), and proofs `INDEX.tlog-proof`. The last argument of `verify` has the older
 // sizes, joined by commas. URL is the prefix of a served log, for which `audit` verifies the same, with consistency
-// proofs from OLDER sizes and proofs of MILESTONES that the server makes. Both print what they verified as one line of
-// JSON.
+// proofs from OLDER sizes and proofs of MILESTONES that the server makes; a static archive makes none, so both are empty.
+// Both print what they verified as one line of JSON.
 package main
 
 import (
@@ -122,7 +122,7 @@ func verify(folder, origin, logKey, witnessKey, olderSizes string) {
 	records := checkBundles(read, tree, hashes)
 
 	consistent := 0
-	for _, text := range strings.Split(olderSizes, ",") {
+	for _, text := range listed(olderSizes) {
 		size := must(strconv.ParseInt(text, 10, 64))
 		older, _ := open(read("checkpoint." + text))
 		require(int64(older.Size) == size, "expected an older checkpoint of size %d, found %d", size, older.Size)
@@ -187,7 +187,7 @@ func audit(url, origin, logKey, olderSizes, milestones string) {
 	hashes := tlog.TileHashReader(tree, storedTiles{read})
 	records := checkBundles(read, tree, hashes)
 	consistent := 0
-	for _, text := range strings.Split(olderSizes, ",") {
+	for _, text := range listed(olderSizes) {
 		size := must(strconv.ParseInt(text, 10, 64))
 		var answer struct{ Hashes [][]byte }
 		check(json.Unmarshal(read("consistency?from="+text), &answer))
@@ -196,7 +196,7 @@ func audit(url, origin, logKey, olderSizes, milestones string) {
 		consistent++
 	}
 	included := 0
-	for _, milestone := range strings.Split(milestones, ",") {
+	for _, milestone := range listed(milestones) {
 		file := parseProof(read("proof/" + milestone))
 		signed, _, _, err := log.ParseCheckpoint(file.Checkpoint, origin, logVerifier)
 		check(err)
@@ -207,6 +207,14 @@ func audit(url, origin, logKey, olderSizes, milestones string) {
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"size": head.Size, "records": len(records), "consistent": consistent, "included": included,
 	}))
+}
+
+// listed returns the items of a list that is joined by commas.
+func listed(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 // checkBundles returns all records; their hashes are those of the verified tree.
