@@ -59,7 +59,7 @@ def encode_metadata(keys: Sequence[bytes], parameters: str | None) -> dict[bytes
 def read_head(path: Path) -> TableHead:
     """Reads all but the outputs. Raises CodecError for another file."""
     try:
-        metadata = (pq.read_schema(path).metadata or {}).get(METADATA)
+        metadata = (pq.read_metadata(path).metadata or {}).get(METADATA)
         values = json.loads(metadata or b"null")
         keys = tuple(bytes.fromhex(each) for each in values["coordinatorPublicKeys"])
         parameters = None if values["parameters"] is None else bytes.fromhex(values["parameters"])

@@ -24,9 +24,9 @@ def write_genesis(file: HashingFile, rows: pa.Table, keys: Sequence[bytes], para
         keys: those that sign milestones after it.
         parameters: the serialized protocol parameters as hex; None if it has none.
     """
-    schema = OUTPUTS.with_metadata(encode_metadata(keys, parameters))
     ordered = rows.select(OUTPUTS.names).sort_by("output_id").cast(OUTPUTS)
     with pq.ParquetWriter(
-        pa.PythonFile(Sink(file), "w"), schema, compression="zstd", use_dictionary=False, store_schema=False
+        pa.PythonFile(Sink(file), "w"), OUTPUTS, compression="zstd", use_dictionary=False, store_schema=False
     ) as writer:
-        writer.write_table(ordered.cast(schema), row_group_size=ROWS_A_GROUP)
+        writer.write_table(ordered, row_group_size=ROWS_A_GROUP)
+        writer.add_key_value_metadata(encode_metadata(keys, parameters))
