@@ -452,13 +452,15 @@ const childOf = ({ separators, positions }, place) => {
 const bytesOfRows = ({ place, count }) => count * FAMILIES.find(({ number }) => number === place[0]).rowBytes;
 
 // A tile: leaves with place, count and root, the hashes on its path, and where the rows of its keys begin in the file.
-const decodeTile = (data, position, name) => {
-  need(data.length >= 8, `${name}: a tile expected`);
+const decodeTile = (data, position, { name, keys }) => {
+  need(data.length >= 8, `${name}: a tile expected at byte ${position}`);
   const view = viewOf(data), size = view.getUint16(4, true), end = 8 + size + view.getUint16(6, true), leaves = [];
-  need(size > 0 && end <= data.length, `${name}: a tile expected`);
+  const number = view.getUint32(0, true), start = number * TILE_LEAVES;
+  need(end <= data.length, `${name}: a tile expected at byte ${position}`);
   for (let at = 8; at < 8 + size; ) {
-    const key = at + 3, keyEnd = key + view.getUint16(at + 1), stop = keyEnd + VALUE_BYTES;
-    need(stop <= 8 + size, `${name}: a tile expected`);
+    const key = at + 3, keyEnd = key + (at + 3 <= 8 + size ? view.getUint16(at + 1) : size), stop = keyEnd + VALUE_BYTES;
+    const isLeaf = stop <= 8 + size && FAMILIES.some((each) => each.number === data[at]) && view.getUint32(keyEnd) > 0;
+    need(isLeaf, `${name}: a tile expected at byte ${position}`);
     leaves.push({
       place: joined([data.subarray(at, at + 1), data.subarray(key, keyEnd)]),
       count: view.getUint32(keyEnd),
@@ -469,7 +471,9 @@ const decodeTile = (data, position, name) => {
   }
   const path = [];
   for (let at = 8 + size; at < end; at += HASH_BYTES) path.push(data.subarray(at, at + HASH_BYTES));
-  const number = view.getUint32(0, true), start = number * TILE_LEAVES;
+  const isOfTree = leaves.length === Math.min(TILE_LEAVES, keys - start)
+    && end - 8 - size === HASH_BYTES * besideLeaf(Math.ceil(keys / TILE_LEAVES), number).length;
+  need(isOfTree, `${name}: a tile of ${keys} keys expected at byte ${position}`);
   return { number, start, stop: start + leaves.length, leaves, path, position, rowsAt: position + end, data };
 };
 
@@ -561,7 +565,7 @@ class Listings {
   }
 
   async tile(file, position, size) {
-    return decodeTile(await this.reader.part(file.name, position, size), position, file.name);
+    return decodeTile(await this.reader.part(file.name, position, size), position, file);
   }
 
   // The tiles around a place in an interval, and the index of the first leaf that is not before it.

@@ -52,10 +52,8 @@ def fault_of_file(path: Path, file: Mapping[str, Any]) -> str:
         with path.open("rb") as stream:
             while len(roots) * WIDTH < file["keys"]:
                 position = stream.tell()
-                stored = read_tile(_tile_bytes(stream), position)
-                tile = stored.tile
-                is_next = tile.number == len(roots) and len(tile.places) == min(WIDTH, file["keys"] - tile.start)
-                if not is_next or any(one >= other for one, other in pairwise([last, *tile.places])):
+                tile = read_tile(_tile_bytes(stream), position, file["keys"]).tile
+                if tile.number != len(roots) or any(one >= other for one, other in pairwise([last, *tile.places])):
                     return f"tile {len(roots)} with keys in order expected at byte {position}"
                 for leaf in tile.leaves(tile.start, tile.stop):
                     _check_rows(interval, leaf.place, stream.read(bytes_of_rows(leaf)), leaf)
@@ -86,6 +84,6 @@ def _check_rows(interval: Interval, place: bytes, data: bytes, leaf: Any) -> Non
 def _tile_bytes(stream: BinaryIO) -> bytes:
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
-        raise ValueError("a tile expected, found the end of the file")
+        raise ValueError("tiles of all keys expected, found the end of the file")
     _, leaves, path = HEAD.unpack(head)
     return head + stream.read(leaves + path)

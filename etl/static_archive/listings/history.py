@@ -75,6 +75,8 @@ class ArchivedListings:
         trees = FetchedTrees(place_of(family, key), dict(self._records))
         with ThreadPoolExecutor(AT_ONCE) as pool:
             held = dict(zip(self._files, pool.map(lambda each: self._locate(each, trees), self._files), strict=True))
+            if trees.total and index >= trees.total:
+                raise ValueError(f"expected a page of {trees.total} rows, found {count} rows from place {index} on")
             [*pool.map(lambda each: self._add_rows(trees, *each), self._touched(trees, held, index, count))]
         return render_document(prove_page(trees, listing, index, count, self._log_path, self._checkpoint))
 
@@ -127,7 +129,7 @@ class ArchivedListings:
     def _tile(self, interval: Interval, position: int, size: int) -> tuple[StoredTile, bytes]:
         data = self._part(interval, position, size)
         try:
-            return read_tile(data, position), data
+            return read_tile(data, position, self._records[interval].key_count), data
         except (ValueError, IndexError) as error:
             raise ArchiveError(f"{self._files[interval]['name']}: {error}") from error
 

@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from etl.completeness.leaves import packed
 from etl.static_archive.listings.pages import POSITION_BYTES, DirectoryBuilder
 from etl.static_archive.names import HashingFile
-from ledger.completeness.families import BY_NUMBER
+from ledger.completeness.families import BY_NUMBER, U16_BYTES
 from ledger.completeness.intervals import LEVELS, Interval, size_of
-from ledger.completeness.tiles import VALUE_BYTES, Tile, decode_tile
+from ledger.completeness.tiles import VALUE_BYTES, WIDTH, Tile, decode_tile
 from ledger.completeness.trees import Leaf
+from ledger.crypto.log_tree import HASH_BYTES, beside_leaf
 
 HEAD = struct.Struct("<IHH")
 
@@ -50,16 +51,35 @@ def bytes_of_rows(leaf: Leaf) -> int:
     return leaf.count * BY_NUMBER[leaf.place[0]].row_bytes
 
 
-def read_tile(data: bytes, position: int) -> StoredTile:
-    """The tile that `data` begins with. `position`: of `data` in the file. Raises ValueError if it is cut off."""
+def read_tile(data: bytes, position: int, keys: int) -> StoredTile:
+    """The tile that `data` begins with.
+
+    Args:
+        data: the tile, with or without bytes behind it.
+        position: of `data` in the file.
+        keys: the leaves of the tree.
+
+    Raises:
+        ValueError: it cannot be a tile of such a tree.
+    """
     if len(data) < HEAD.size:
-        raise ValueError("a tile expected")
+        raise ValueError(f"a tile expected at byte {position}")
     number, leaves, path = HEAD.unpack_from(data)
     size = HEAD.size + leaves + path
-    if len(data) < size or not leaves:
-        raise ValueError("a tile expected")
-    tile = decode_tile(number, data[HEAD.size : HEAD.size + leaves], data[HEAD.size + leaves : size])
+    found = data[HEAD.size : HEAD.size + leaves]
+    tile = decode_tile(number, found, data[HEAD.size + leaves : size])
+    is_whole = (
+        len(data) >= size and len(tile.places) == min(WIDTH, keys - tile.start) and all(map(_is_leaf, tile.encoded))
+    )
+    if not is_whole or path != HASH_BYTES * len(beside_leaf(-(-keys // WIDTH), number)):
+        raise ValueError(f"a tile of {keys} keys expected at byte {position}")
     return StoredTile(tile, position, position + size)
+
+
+def _is_leaf(encoded: bytes) -> bool:
+    """Whether bytes encode a leaf with rows of a known family."""
+    size = 1 + U16_BYTES + int.from_bytes(encoded[1 : 1 + U16_BYTES], "big") + VALUE_BYTES
+    return len(encoded) == size and encoded[0] in BY_NUMBER and any(encoded[-VALUE_BYTES:-HASH_BYTES])
 
 
 def interval_of(first: int, last: int) -> Interval:

@@ -180,6 +180,29 @@ def test_a_changed_byte_is_a_fault_and_never_changes_what_is_proved(
     assert rejected
 
 
+def test_javascript_rejects_a_changed_byte_like_python(archive: Archive, tmp_path: Path) -> None:
+    whole = write(archive, tmp_path)
+    listings = json.loads((whole / "manifest.json").read_text())["listings"]
+    numbers, page = random.Random(4), ProvedPage(PLACES[1], 0, 100)
+    (expected,) = documents(archive, [page])
+    differ = 0
+    for _ in range(12):
+        file = numbers.choice(listings["files"])
+        path = whole / file["name"]
+        data = path.read_bytes()
+        changed = bytearray(data)
+        changed[numbers.randrange(min(len(data), 4_000))] ^= 1 << numbers.randrange(8)
+        path.write_bytes(changed)
+        try:
+            found = in_python(str(whole), [page])
+        except ArchiveError:
+            found = [""]
+        assert in_javascript(whole.as_uri(), [page], tmp_path) == found
+        differ += found != [expected]
+        path.write_bytes(data)
+    assert differ
+
+
 def test_other_trees_than_those_of_the_log_are_a_fault(archive: Archive, folder: Path) -> None:
     listings = json.loads((folder / "manifest.json").read_text())["listings"]
     head = Checkpoint("", archive.head.size, archive.head.root)

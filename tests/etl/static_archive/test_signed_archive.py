@@ -268,7 +268,7 @@ def test_logs_and_listings_grow_with_the_archive(
     signed: Case, small_intervals: None, stores: Stores, tmp_path: Path
 ) -> None:
     """Publishing after each of several loads gives the files of one publication after all of them."""
-    network, (source, *_), genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    network, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
     key = signed.loading.store.log_key
     loading = stores((100_000, 100_000), network)
     loading = replace(loading, store=replace(loading.store, log_key=key))
@@ -276,7 +276,7 @@ def test_logs_and_listings_grow_with_the_archive(
     growing = Case(loading, folder)
     while last < LAST:
         first, last = last + 1, min(LAST, last + numbers.randint(8, 24))
-        loading.load(source, first=first, last=last + 1, genesis=genesis if first == 1 else None)
+        loading.load(*sources, first=first, last=last + 1, genesis=genesis if first == 1 else None)
         growing.publish(folder)
         assert faults_of(folder) == []
     growing.publish(folder, prune=True)
