@@ -9,7 +9,7 @@ Invariants:
    that its root does not contain.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -57,17 +57,33 @@ def create_audit_path(ids: Sequence[bytes], position: int) -> AuditPath:
     Raises:
         ValueError: There is no such position.
     """
-    if not 0 <= position < len(ids):
-        raise ValueError(f"position: expected one of {len(ids)} ids, found {position}")
-    leaf, steps = ids[position], []
-    hashes = [leaf_hash(each) for each in ids]
-    while len(hashes) > 1:
+    (path,) = create_audit_paths(ids, [position])
+    return path
+
+
+def create_audit_paths(ids: Sequence[bytes], positions: Sequence[int]) -> list[AuditPath]:
+    """Creates the paths of several ids, in the order of `positions`. Hashes the tree once.
+
+    Raises:
+        ValueError: There is no such position.
+    """
+    for position in positions:
+        if not 0 <= position < len(ids):
+            raise ValueError(f"position: expected one of {len(ids)} ids, found {position}")
+    if not positions:
+        return []
+    levels = [[leaf_hash(each) for each in ids]]
+    while len(levels[-1]) > 1:
+        levels.append(next_level(levels[-1]))
+    return [AuditPath(ids[position], tuple(_steps_from(position, levels))) for position in positions]
+
+
+def _steps_from(position: int, levels: Sequence[Sequence[bytes]]) -> Iterator[Step]:
+    for hashes in levels:
         sibling = position ^ 1
         if sibling < len(hashes):
-            steps.append(Step(hashes[sibling], is_left=sibling < position))
-        hashes = next_level(hashes)
+            yield Step(hashes[sibling], is_left=sibling < position)
         position //= 2
-    return AuditPath(leaf, tuple(steps))
 
 
 def audit_path_json(path: AuditPath, prefix: str) -> dict[str, Any]:
