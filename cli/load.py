@@ -21,6 +21,15 @@ Bulk: TypeAlias = Annotated[
         "without TLS. Use it for a first load or a rebuild; it makes small loads slower.",
     ),
 ]
+Keep: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="FILTERS",
+        help="Only messages that one of these filters selects: tag:TEXT or tag:0xHEX, address:BECH32, "
+        "milestones:FIRST:LAST; several separated by spaces, or @FILE with one per line. Can be given several times.",
+    ),
+]
 Analytics: TypeAlias = Annotated[
     bool, typer.Option("--analytics/--no-analytics", help="Finally compute all analytics that are not up to date.")
 ]
@@ -41,6 +50,7 @@ def load(
         Path | None,
         typer.Option(help="Initial ledger state: a genesis.json or a full Hornet 1.x/2.x snapshot.", exists=True),
     ] = None,
+    keep: Keep = None,
     bulk: Bulk = False,
     prices: Annotated[
         Path | None,
@@ -76,6 +86,9 @@ def load(
 
     For a Wormhole network it loads VAAs (JSON lines or binary files) and cells of the event tables.
 
+    With --keep it stores only the messages that a filter selects, each with a proof, and all milestones
+    (docs/operations.md#selective-permanodes). Later loads keep the same selection, and --keep adds filters to it.
+
     A static archive at an http:// or https:// URL is first copied to a folder beside the lake, which is deleted after
     the load (docs/static-archive.md). If it has a genesis, the load takes it, unless the lake has one already. With
     --log-key, a milestone that differs from the signed log of the archive is a fork, and the load changes nothing.
@@ -109,6 +122,7 @@ def load(
             last=last,
             force=force,
             genesis=genesis,
+            keep=read_filters(keep or []),
             prices=prices,
             tokens=tokens,
             bulk=bulk,
@@ -116,6 +130,21 @@ def load(
             notify=notify,
         )
     _finish(done, as_json=as_json)
+
+
+def read_filters(texts: list[str]) -> list[str]:
+    """Returns the texts of filters, with those of files in place of @FILE. Raises BadParameter."""
+    found = []
+    for text in texts:
+        if not text.startswith("@"):
+            found.append(text)
+            continue
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise typer.BadParameter(f"{text}: {error}", param_hint="--keep") from None
+        found += [line for line in lines if not line.lstrip().startswith("#")]
+    return found
 
 
 def rebuild(

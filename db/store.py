@@ -44,6 +44,10 @@ class NotFound(StoreError):
     """A `get_` query found nothing. The message names what is missing."""
 
 
+class NotKeptHere(NotFound):
+    """A selective store does not keep this. The message is complete."""
+
+
 class LedgerUnknown(StoreError):
     """The query needs the ledger state, and the store has none. The message says how to add it."""
 

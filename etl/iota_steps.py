@@ -4,13 +4,14 @@ Each function takes an IotaRun and returns the IotaRun for the next step. A step
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
 from db.connect import GENESIS_PARAMETERS
+from db.coverage import Coverage
 from db.intervals import Intervals, add, in_words, size, subtract
 from db.schema import keyspace_info
 from db.store import StoreMismatch, Unreadable
@@ -22,6 +23,7 @@ from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
+from etl.selective import choose, extend
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
 from etl.static_archive.archived_log import ArchivedLog
@@ -56,6 +58,8 @@ class IotaRun:
         bulk: write a generation as SSTables.
         analytics: end with the analytics.
         days: compute the analytics of days, too. False: a later run does.
+        keep: filters to add, as text (ledger/selection.py).
+        coverage: what a selective store keeps. None: all messages. Set by `choose_messages`.
         found: what the files contain. Set by `decode`, changed by `compare_links`.
         milestones: the milestones whose rows were written. Set by the steps that fill tables.
         wanted: milestones to write again.
@@ -73,6 +77,8 @@ class IotaRun:
     bulk: bool = False
     analytics: bool = True
     days: bool = True
+    keep: Sequence[str] = ()
+    coverage: Coverage | None = None
     found: Ingested | None = None
     milestones: Intervals = field(default_factory=list)
     wanted: Intervals = field(default_factory=list)
@@ -114,6 +120,12 @@ def put_genesis(run: IotaRun) -> IotaRun:
     return run
 
 
+def choose_messages(run: IotaRun) -> IotaRun:
+    """Adds the filters of the run to those of a selective lake. They are in lake and store before any message."""
+    coverage = choose(run.publication, run.keep)
+    return replace(run, coverage=coverage)
+
+
 def decode(run: IotaRun) -> IotaRun:
     """Reads the files, verifies their messages and writes those into the lake."""
     if not run.files:
@@ -130,6 +142,7 @@ def decode(run: IotaRun) -> IotaRun:
             force=run.force,
             limits=Limits.of(publication.settings),
             check=fork_check(publication, [LoggedMilestones(each.head, each.bundle) for each in run.logs]),
+            coverage=run.coverage,
         )
     return replace(run, found=found)
 
@@ -162,6 +175,14 @@ def fill_tables(run: IotaRun) -> IotaRun:
     with publication.report.timed("tables"):
         expectation = _fill(run.ingest, found, publication, bulk=run.bulk)
     return replace(run, milestones=found.run, expectation=expectation)
+
+
+def note_coverage(run: IotaRun) -> IotaRun:
+    """Notes which milestones the filters of a selective store cover now."""
+    if run.coverage is not None:
+        decoded = [] if run.found is None else run.found.decoded
+        return replace(run, coverage=extend(run.publication, run.coverage, decoded))
+    return run
 
 
 def reject_fork(run: IotaRun) -> IotaRun:
@@ -208,7 +229,9 @@ def report_rejects(run: IotaRun) -> IotaRun:
 
 
 def advance_ledger(run: IotaRun) -> IotaRun:
-    """Applies complete milestones to the ledger state, in order and without gaps."""
+    """Applies complete milestones to the ledger state, in order and without gaps. A selective store has none."""
+    if run.coverage is not None:
+        return run
     with run.publication.report.timed("ledger"):
         expected = partial(expect_ledger, run.publication, run.expectation)
         Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected).advance()
@@ -230,8 +253,8 @@ def append_to_log(run: IotaRun) -> IotaRun:
 
 
 def catch_up_analytics(run: IotaRun) -> IotaRun:
-    """Computes the analytics of all milestones and days that have none."""
-    if run.analytics:
+    """Computes the analytics of all milestones and days that have none. A selective store has none at all."""
+    if run.analytics and run.coverage is None:
         analyse.catch_up(run.publication, days=run.days)
     return run
 

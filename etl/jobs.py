@@ -16,10 +16,12 @@ from etl.wormhole.steps import WormholeRun
 IOTA: tuple[Step[IotaRun], ...] = (
     Step("check", "rejects a lake older than the store; reopens new milestones that miss rows", iota.check_store),
     Step("genesis", "writes the ledger's beginning into the lake", iota.put_genesis),
+    Step("selection", "adds the filters of a selective store", iota.choose_messages),
     Step("decode", "reads the files, verifies their messages, writes them into the lake", iota.decode),
     Step("decide", "proves inclusion states that the sources do not state", iota.resolve_inclusion),
     Step("chain", "rejects Stardust milestones that do not name their predecessor", iota.compare_links),
     Step("tables", "commits the milestones to the lake and writes their rows to the store", iota.fill_tables),
+    Step("coverage", "notes which milestones the filters cover", iota.note_coverage),
     Step("rejects", "reports the rejected lines", iota.report_rejects),
     Step("ledger", "applies complete milestones to the ledger state", iota.advance_ledger),
     Step("listings", "hashes listings, so that they can be proved complete", iota.prove_listings),
@@ -29,7 +31,10 @@ IOTA: tuple[Step[IotaRun], ...] = (
 )
 """Files → a store of an IOTA network."""
 
+_SELECTION = next(step for step in IOTA if step.name == "selection")
+
 IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
+    _SELECTION,
     Step("fork", "rejects a lake whose milestones differ from the transparency log", iota.reject_fork),
     Step("tables", "replaces all rows of the store by those of the lake", iota.refill_tables),
     *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full", "log")),
@@ -38,8 +43,9 @@ IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
 """Lake → a store of an IOTA network."""
 
 IOTA_REPAIR: tuple[Step[IotaRun], ...] = (
+    _SELECTION,
     Step("tables", "writes the rows of some milestones and all damaged rows again", iota.rewrite_tables),
-    *IOTA_REBUILD[2:],
+    *IOTA_REBUILD[3:],
     Step("check", "fails if rows are still missing", iota.check_tables),
 )
 """Lake → some milestones of a store of an IOTA network."""

@@ -59,6 +59,7 @@ def load(
     genesis: Path | None = None,
     default_genesis: Path | None = None,
     logs: Sequence[ArchivedLog] = (),
+    keep: Sequence[str] = (),
     prices: Path | None = None,
     tokens: Path | None = None,
     bulk: bool = False,
@@ -77,6 +78,7 @@ def load(
         genesis: file with the ledger's beginning. Without it, or an earlier load's, there is no ledger state.
         default_genesis: the same; ignored if `genesis` is given or the lake has a genesis already.
         logs: signed logs that the milestones must agree with.
+        keep: filters of a selective store (ledger/selection.py), which are added to those that it has.
         prices: CSV file of token prices, for a Wormhole network.
         tokens: CSV file with a list of tokens, for a Wormhole network.
         bulk: write SSTables and stream them to a Cassandra cluster.
@@ -91,7 +93,8 @@ def load(
         LeaseHeld: another run writes to the store.
     """
     if store_settings.wormhole_network is not None:
-        only_iota = {"range": first is not None or last is not None, "force": force, "genesis": genesis, "bulk": bulk}
+        spanned = first is not None or last is not None
+        only_iota = {"range": spanned, "force": force, "genesis": genesis, "bulk": bulk, "keep": keep}
         _reject_options({name for name, given in only_iota.items() if given}, store_settings)
         return _load_vaas(store_settings, settings, sources, prices, tokens, notify)
     _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
@@ -104,20 +107,19 @@ def load(
     ):
         if files:
             pool.submit(start_workers, publication.lake, size)
-        run_steps(
-            IOTA,
-            IotaRun(
-                publication,
-                files,
-                first,
-                last,
-                force,
-                genesis=genesis or (None if publication.lake.has("genesis") else default_genesis),
-                logs=tuple(logs),
-                bulk=bulk,
-                analytics=analytics,
-            ),
+        run = IotaRun(
+            publication,
+            files,
+            first,
+            last,
+            force,
+            genesis=genesis or (None if publication.lake.has("genesis") else default_genesis),
+            logs=tuple(logs),
+            bulk=bulk,
+            analytics=analytics,
+            keep=keep,
         )
+        run_steps(IOTA, run)
         publication.report.stored = _stored(publication.reads)
     return publication.report
 

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from api.fields.chrysalis_payloads import U32
+from api.http.responses import omitted
 
 
 class MilestoneSpan(BaseModel):
@@ -19,6 +20,13 @@ class Proved(BaseModel):
     merkle: list[MilestoneSpan]
     signed: list[MilestoneSpan]
     full: list[MilestoneSpan]
+
+
+class KeptFilter(BaseModel):
+    """A filter of a selective archive, and the milestones of which all messages that match it are here."""
+
+    filter: str
+    milestones: list[MilestoneSpan]
 
 
 class SyncResponse(BaseModel):
@@ -42,3 +50,4 @@ class SyncResponse(BaseModel):
     synced_but_unlogged: list[MilestoneSpan]
     gaps: list[MilestoneSpan]
     proved: Proved
+    kept: list[KeptFilter] = omitted()

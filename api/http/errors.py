@@ -12,6 +12,7 @@ from db.store import (
     DeadlinePassed,
     LedgerUnknown,
     NotFound,
+    NotKeptHere,
     StoreDamaged,
     StoreMismatch,
     StoreUnavailable,
@@ -188,7 +189,9 @@ def message_of(error: Exception, cursor: str = "state") -> str:
         return "internal server error"
     if isinstance(error, CursorError):
         return f"parameter {cursor}: {error}"
-    return f"{error} is not in this archive" if isinstance(error, NotFound) else str(error)
+    if isinstance(error, NotFound) and not isinstance(error, NotKeptHere):
+        return f"{error} is not in this archive"
+    return str(error)
 
 
 def error_body(error: Exception, cursor: str = "state") -> bytes:

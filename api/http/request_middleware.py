@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.http.errors import headers_of, status_of
 from api.http.metrics import OTHER, Metrics
 from api.http.sending import PART_BYTES, ClientTooSlow, Sending
+from db.coverage import LISTED
 from db.listing import turns
 from db.listing.deadline import DEADLINE
 
@@ -36,7 +37,7 @@ JSON_HEADERS = ((b"content-type", b"application/json"),)
 SHARED_HEADERS = [
     # Any website may read this API.
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"ETag, X-Request-Id, Retry-After"),
+    (b"access-control-expose-headers", b"ETag, Permanode-Kept, X-Request-Id, Retry-After"),
     (b"vary", b"accept-encoding"),
 ]
 
@@ -85,6 +86,7 @@ class RequestMiddleware:
         request_id = self.request_id(scope)
         begun = time.monotonic()
         deadline = DEADLINE.set(begun + self.deadline_s)
+        LISTED.set(None)
         present = turns.begin(begun)
         status = sent_bytes = 0
 
@@ -96,6 +98,8 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id), *SHARED_HEADERS]
+                if (listed := LISTED.get()) is not None and status < 400:
+                    message["headers"].append((b"permanode-kept", listed.encode()))
                 return send(message)
             size = len(message.get("body", b""))
             sent_bytes += size

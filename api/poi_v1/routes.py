@@ -19,10 +19,11 @@ from api.http.responses import Json
 from api.network import NetworkMount
 from api.poi_v1.responses import InclusionProof as InclusionProofModel
 from api.poi_v1.responses import PostedProof, Validity
+from db.coverage import find_coverage
 from db.queries import messages, milestones
 from db.store import NotFound, Row
 from ledger.chrysalis import codec as chrysalis
-from ledger.crypto.audit_path import create_audit_path
+from ledger.crypto.audit_path import AuditPath, create_audit_path
 from ledger.inclusion_proof import (
     APPLIED,
     REFERENCED,
@@ -33,6 +34,7 @@ from ledger.inclusion_proof import (
     proof_json,
     roots,
 )
+from ledger.message_proof import decode_proof
 from ledger.milestone_proof import Milestone, find_signature_fault
 from ledger.stardust import codec as stardust
 
@@ -96,6 +98,8 @@ async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
     if proved == APPLIED and row["inclusion_state"] != INCLUDED:
         reason = "" if claim == APPLIED else f"; {form_of(milestone).codec.name} proves nothing of other messages"
         raise NoProof(f"message {message_id} was not applied to the ledger{reason}")
+    if await find_coverage(network.store) is not None:
+        return proof_json(InclusionProof(milestone, row["message"], await stored_path(network, message_id, proved)))
     cone = await milestones.list_cone(network.store, index, CONE_MAX + 1)
     if len(cone) > CONE_MAX:
         raise NotKept(f"milestone {index} references more than {CONE_MAX} messages: the maximum for a proof")
@@ -109,6 +113,15 @@ async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
     if path.root != stated[proved]:
         raise NotFound(f"a cone of milestone {index} that has the Merkle root of its messages {proved}")
     return proof_json(InclusionProof(milestone, row["message"], path))
+
+
+async def stored_path(network: NetworkMount, message_id: str, claim: str) -> AuditPath:
+    """Returns the stored audit path of a message of a selective archive. Raises NotFound."""
+    stored = await messages.find_proof(network.store, message_id)
+    steps = None if stored is None else decode_proof(stored).paths.get(claim)
+    if steps is None:
+        raise NotFound(f"an audit path of message {message_id} for messages {claim}")
+    return AuditPath(bytes.fromhex(message_id), tuple(steps))
 
 
 def leaves(cone: Sequence[Row], claim: str) -> list[str]:

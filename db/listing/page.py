@@ -14,6 +14,7 @@ from itertools import compress
 from typing import NamedTuple, TypeAlias
 
 from db import schema
+from db.coverage import check_listing
 from db.listing import chronicle_paging_state as chronicle_state
 from db.listing.cursor import Cursor, CursorError, checks_of, format_cursor, parse_cursor
 from db.listing.spans import within
@@ -111,7 +112,11 @@ async def list_lookup(
     the listing to a time span, `as_of` to a ledger index; `is_fixed` as in `Listing`. `with_pending` lists the pending
     rows of a single key, `pending` those of a source; they are in no window. `start` is where the first page begins, by
     default at the start of the listing; not allowed with pending rows.
+
+    Raises NotKeptHere for a key that a selective store does not keep.
     """
+    for subject in {str(key[0]) for key in keys}:
+        await check_listing(store, lookup, subject)
     texts = [lookup_key_text(key) for key in keys]
     if with_pending:
         pending = pending_source(lookup.table.name, *texts)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from db import schema
+from db.coverage import check_children, missing
 from db.listing.page import Page, list_lookup, list_partition
-from db.store import NotFound, Row, Store, StoreDamaged
+from db.store import Row, Store, StoreDamaged
 from db.times import Window
 from ledger.ids import message_id as hash_message
 
@@ -36,8 +37,14 @@ async def get_message(store: Store, message_id: str) -> Row:
     """Like `find_message`. Raises NotFound if unknown. A pending row has no milestone_index."""
     row = await find_message(store, message_id)
     if row is None:
-        raise NotFound(f"message {message_id}")
+        raise await missing(store, f"message {message_id}")
     return row
+
+
+async def find_proof(store: Store, message_id: str) -> bytes | None:
+    """The stored proof of a message of a selective store (ledger/message_proof.py); None without one."""
+    row = await store.get(schema.message_proofs, (message_id,))
+    return None if row is None else row["proof"]
 
 
 async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
@@ -60,6 +67,7 @@ async def list_children(
     cursor: str | None,
 ) -> Page:
     """A page of `parents` (or `pending`): messages that have this message as a parent."""
+    await check_children(store, message_id)
     return await list_partition(
         store,
         schema.parents,

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from db import schema
+from db.coverage import check_output, missing
 from db.listing.page import Page, list_lookup
 from db.queries import pending
 from db.queries.lookups import By, is_spent, roles_under
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
 from db.roles import ADDRESS, KINDS, Role
-from db.store import Condition, NotFound, Row, Store
+from db.store import Condition, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
@@ -47,7 +48,8 @@ async def get_output(store: Store, output_id: str, as_of: int | None = None) -> 
     """Like `find_output`. Raises NotFound if unknown."""
     row = await find_output(store, output_id, as_of)
     if row is None:
-        raise NotFound(f"output {output_id}")
+        raise await missing(store, f"output {output_id}")
+    await check_output(store, row)
     return row
 
 

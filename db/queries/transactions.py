@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from db import schema
+from db.coverage import missing
 from db.listing.page import Page, list_lookup, list_partition
-from db.store import Bound, NotFound, Row, Store
+from db.store import Bound, Row, Store
 from db.times import Window
 
 HISTORIES = schema.LOOKUPS[2]
@@ -30,7 +31,7 @@ async def get_included_message_id(store: Store, transaction_id: str) -> str:
     """The message whose attachment of the transaction is included. Raises NotFound without one."""
     row = await _last_attachment(store, transaction_id, INCLUDED)
     if row is None:
-        raise NotFound(f"an included transaction {transaction_id}")
+        raise await missing(store, f"an included transaction {transaction_id}")
     found: str = row["message_id"]
     return found
 

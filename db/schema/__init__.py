@@ -49,6 +49,7 @@ from db.schema.message_tables import (
     PENDING_TTL_S,
     PREFIX_BYTES,
     ids_by_prefix,
+    message_proofs,
     messages,
     messages_by_milestone,
     milestone_ids,
@@ -92,6 +93,7 @@ from db.schema.shared_columns import (
 TABLES: tuple[Table, ...] = (
     messages,
     messages_by_milestone,
+    message_proofs,
     parents,
     tags,
     tag_hints,
@@ -201,6 +203,7 @@ __all__ = [
     "listing_tiles",
     "log_heads",
     "log_tiles",
+    "message_proofs",
     "messages",
     "messages_by_milestone",
     "metrics_cache",

@@ -56,6 +56,18 @@ messages_by_milestone = Table(
     order=Order.ASC,
 )
 
+message_proofs = Table(
+    "message_proofs",
+    "Proofs of the messages of a selective store, which has no whole cones (decision 0044)",
+    columns(
+        MESSAGE_ID,
+        MILESTONE_INDEX,
+        ("proof", Type.BLOB, "audit paths or path of parents from the milestone (ledger/message_proof.py)"),
+    ),
+    partition=("message_id",),
+    layout=17,
+)
+
 parents = Table(
     "parents",
     "Children of a message: one row per (parent, child)",

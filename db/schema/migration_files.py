@@ -45,6 +45,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 14: "search",
                 15: "listing_trees",
                 16: "log",
+                17: "selection",
             }.items()
         )
     ),

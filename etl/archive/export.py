@@ -15,6 +15,7 @@ from pathlib import Path
 
 from db import schema
 from db.connect import StoreSettings
+from db.coverage import find_coverage
 from db.intervals import Intervals, contains, intersect, size, subtract
 from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
@@ -61,13 +62,15 @@ def export(
 
     With `mark` the store finally records which of its milestones the files contain. Raises FolderInUse if another run
     writes to the folder, and ValueError if the folder contains files of another ledger. Raises LeaseHeld if another run
-    writes to the store; the files are valid, and the next export records them.
+    writes to the store; the files are valid, and the next export records them. Raises ValueError for a selective store.
     """
     done = Written()
     with (
         asyncio.Runner() as runner,
         archive_writer(into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer,
     ):
+        if runner.run(find_coverage(store)) is not None:
+            raise ValueError("a store with all messages of its milestones expected; this one keeps a selection")
         whole = runner.run(complete(store, settings.network))
         if first is None and last is None:
             requested = whole

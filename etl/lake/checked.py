@@ -1,10 +1,26 @@
 """Checked: a verified milestone, as verification hands it to the lake and to archive files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from etl.sources.cone import Entry, Milestone
 from etl.sources.rejects import Reject
 from ledger.eras import CHRYSALIS, Codec, Coordinator
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a selection kept of a milestone.
+
+    Attributes:
+        places: the white-flag index of each kept message.
+        proofs: the proof of each kept message (ledger.message_proof). None for the one that carries the milestone.
+        cone_size: the number of messages of the milestone.
+    """
+
+    places: Sequence[int]
+    proofs: Sequence[bytes | None]
+    cone_size: int
 
 
 @dataclass(slots=True)
@@ -17,6 +33,7 @@ class Checked:
         rejects: what is wrong. A complete cone may have some, about statements of the source.
         verified: the level to which a complete cone is proved (ledger/levels.py). None for an incomplete one.
         named: the coordinator that the line itself names.
+        kept: if `messages` are a part of the milestone: which one.
     """
 
     milestone_index: int
@@ -26,3 +43,4 @@ class Checked:
     verified: str | None = None
     codec: Codec = CHRYSALIS
     named: Coordinator | None = None
+    kept: Kept | None = None

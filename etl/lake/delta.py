@@ -56,6 +56,9 @@ SOURCES = pa.schema(
         "loaded_at": pa.timestamp("us", tz="UTC"),
     }
 )
+SELECTION_DDL = "filter STRING, milestones STRING"
+"""The filters of a selective lake, and the milestones that each of them covers (etl/lake/coverage.py)."""
+
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 KEY = "milestone_index"
@@ -67,6 +70,7 @@ TABLES: dict[str, Layout] = {
     "pending": Layout(MESSAGE_DDL),
     "rejects": Layout(REJECTS_DDL, key=KEY),
     "sources": Layout(SOURCES_DDL),
+    "selection": Layout(SELECTION_DDL),
     "genesis": Layout(GENESIS_DDL),
     "key_ranges": Layout(KEY_RANGES_DDL),
     "vaas": Layout(VAAS_DDL, ("emitter_chain",), ("emitter_chain",)),

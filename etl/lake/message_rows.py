@@ -5,7 +5,8 @@ because every message of a load passes through here. The DDL is the only declara
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -50,10 +51,12 @@ transaction STRUCT<
   outputs: ARRAY<{OUTPUT}>,
   unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT, address: BINARY>>,
   tagged_data: {TAGGED_DATA}>,
-milestone {MILESTONE}
+milestone {MILESTONE},
+proof BINARY
 """
 """A row per message. A Stardust milestone, whose block is in a later cone, has an additional row with its payload:
-message_id is null, white_flag_index is the size of the cone, and `milestone` is not null.
+message_id is null, white_flag_index is the size of the cone, and `milestone` is not null. `proof` (ledger.message_proof)
+is null if the lake has all messages of the milestone.
 """
 
 REJECT_DDL = "reject STRUCT<file: STRING, line: INT, item: STRING, reason: STRING>"
@@ -95,27 +98,33 @@ class MessageRows:
         if milestone is not None and milestone.timestamp <= MAX_TIMESTAMP_S:
             micros = milestone.timestamp * 1_000_000
         own = _own_message(checked)
-        for position, (entry, data) in enumerate(checked.messages):
+        places: Sequence[int] = range(len(checked.messages))
+        proofs: Iterable[bytes | None] = repeat(None)
+        if checked.kept is not None:
+            places, proofs = checked.kept.places, checked.kept.proofs
+        for place, proof, (entry, data) in zip(places, proofs, checked.messages, strict=False):
             self._add_row(
                 entry.message_id,
                 index,
-                position if checked.verified else None,
+                place if checked.verified else None,
                 micros,
                 version,
                 data,
                 entry.inclusion_state,
                 entry.conflict_reason,
                 checked.verified,
+                proof,
             )
             self._add_message(entry.message, data, checked.codec, is_own=entry.message_id == own)
             self._reject.null()
         if isinstance(milestone, v2.Milestone):
-            size = len(checked.messages) if checked.verified else None
-            self._add_row(None, index, size, micros, version, None, None, None, checked.verified)
+            size = len(checked.messages) if checked.kept is None else checked.kept.cone_size
+            size_of_cone = size if checked.verified else None
+            self._add_row(None, index, size_of_cone, micros, version, None, None, None, checked.verified, None)
             self._add_payload(milestone)
             self._reject.null()
         for reject in checked.rejects:
-            self._add_row(None, index, None, None, version, None, None, None, None)
+            self._add_row(None, index, None, None, version, None, None, None, None, None)
             self._add_nothing(payload_kind=None)
             self._milestone.null()
             self._reject.row((reject.file, reject.line, reject.item, reject.reason))
@@ -271,6 +280,7 @@ class MessageRows:
                 (pa.binary(), pa.int32(), pa.int64(), pa.binary(), pa.binary()),
                 extra={"receipt": receipt, "parameters": parameters},
             ),
+            "proof": flat["proof"],
             "reject": self._reject.array((pa.string(), pa.int32(), pa.string(), pa.string())),
         }
         return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
@@ -286,6 +296,7 @@ _FLAT: dict[str, pa.DataType] = {
     "inclusion_state": pa.int8(),
     "conflict_reason": pa.int16(),
     "verified": pa.string(),
+    "proof": pa.binary(),
     "payload_kind": pa.int8(),
 }
 _NO_NETWORK = pa.scalar(None, U64)

@@ -17,6 +17,7 @@ from typing import Any
 
 from db import schema
 from db.connect import GENESIS_PARAMETERS
+from db.coverage import KEPT
 from db.intervals import in_words
 from etl.report import Notify, Progress, quiet
 from etl.static_archive.blocks import BlockWriter, block_table
@@ -105,8 +106,10 @@ def publish(
 
     `last`: the milestone after the last one. `prune`: finally deletes files that the manifest does not name. Raises
     ArchiveInUse, FileDamaged for a damaged file of the lake, and ValueError if the folder has an archive of another
-    network or the lake has no complete milestone.
+    network, the lake has no complete milestone, or the store keeps a selection.
     """
+    if reads.info(KEPT) is not None:
+        raise ValueError("a store with all messages of its milestones expected; this one keeps a selection")
     with _locked(folder):
         manifest = read_manifest(folder)
         if manifest is not None and manifest["network"] != reads.network:

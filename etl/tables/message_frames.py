@@ -34,6 +34,11 @@ def messages_by_milestone() -> RowFrame:
     return RowFrame(schema.messages_by_milestone, F.expr("message_id IS NOT NULL AND white_flag_index IS NOT NULL"))
 
 
+def message_proofs() -> RowFrame:
+    """The proofs of messages of a selective lake."""
+    return RowFrame(schema.message_proofs, F.expr("proof IS NOT NULL"))
+
+
 def parents() -> RowFrame:
     """A row per (parent, child)."""
     return RowFrame(

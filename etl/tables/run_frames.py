@@ -64,6 +64,7 @@ class RunRows:
         fields: etl.tables.frames.OUTPUT_FIELDS, as far as outputs of these milestones have them.
         receipts: whether a milestone may have a receipt.
         parameters: whether a milestone may announce protocol parameters.
+        proofs: whether messages have proofs: those of a selective lake.
     """
 
     messages: Source
@@ -75,17 +76,20 @@ class RunRows:
     fields: Sequence[str]
     receipts: bool = True
     parameters: bool = True
+    proofs: bool = False
 
 
 def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, chunk_size: int) -> list[FrameMaker]:
     """The frames of all tables that messages and milestones fill, without rejects. `placement` waits for the splits."""
     messages, milestones, role_tables = rows.messages, rows.milestones, tables_of(rows.fields)
     of_receipts = (of_milestones.receipts(network), of_milestones.treasury(network)) if rows.receipts else ()
+    of_parts = (of_messages.message_proofs(),) if rows.proofs else ()
     of_parameters = (of_milestones.protocol_parameters(network),) if rows.parameters else ()
     return [
         messages.maker(of_messages.messages()),
         messages.maker(of_messages.conflict_reasons()),
         messages.maker(of_messages.messages_by_milestone()),
+        *map(messages.maker, of_parts),
         messages.maker(of_messages.parents()),
         lambda _: tables.transactions(messages.frame()),
         messages.maker(of_messages.ids(rows.fields)),

@@ -54,9 +54,13 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
     if coordinator is None and required in (SIGNED, FULL):
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
-    known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
+    in_part = lake.has("selection")
+    if in_part and required == FULL:
+        raise ValueError("full: the lake keeps a selection, and this level needs all messages")
+    messages = lake.messages(add(chosen, intersect(beside(chosen), held)))
+    known = known_rows(messages, ("proof",) if in_part else ())
     schema = from_arrow_schema(PROVED)
-    proved = known.mapInArrow(partial(prove, eras=eras, coordinator=coordinator), schema)
+    proved = known.mapInArrow(partial(prove, eras=eras, coordinator=coordinator, in_part=in_part), schema)
     folder = publication.staging.write("proved", proved)
     rows = _chained(publication.spark.read.schema(schema).parquet(str(folder))).where(either(chosen))
     if required == FULL:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from etl.verification.cone_verification import check_milestone
 from etl.verification.decode_worker import known_copy
+from etl.verification.kept_check import check_kept
 from ledger.eras import Coordinator, Eras
 from ledger.stardust import codec as stardust
 from ledger.stardust.values import Milestone
@@ -28,14 +29,17 @@ the previous milestone that it names.
 
 
 def prove(
-    batches: Iterable[pa.RecordBatch], *, eras: Eras, coordinator: Coordinator | None
+    batches: Iterable[pa.RecordBatch], *, eras: Eras, coordinator: Coordinator | None, in_part: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """(milestone_index, known) of milestones → PROVED."""
+    """(milestone_index, known) of milestones → PROVED. `in_part`: of a selective lake, each message with its proof."""
     for batch in batches:
         rows = []
         for planned in batch.to_pylist():
             index = planned["milestone_index"]
-            checked = check_milestone(index, [known_copy(index, planned["known"])], eras, coordinator)
+            if in_part:
+                checked = check_kept(index, planned["known"], eras, coordinator)
+            else:
+                checked = check_milestone(index, [known_copy(index, planned["known"])], eras, coordinator)
             milestone = checked.milestone
             chained: tuple[bytes | None, bytes | None] = None, None
             if isinstance(milestone, Milestone):

@@ -44,6 +44,7 @@ from etl.verification.decode_worker import (
     pass_on,
 )
 from ledger.eras import Coordinator, Eras
+from ledger.selection import Selection
 
 TASK_BYTES = 64 << 20
 """Maximum of archive bytes per decoding task: few enough to balance tasks, enough for the size of the lake's files."""
@@ -93,15 +94,16 @@ class Decoding(Protocol):
 
 @dataclass(frozen=True)
 class Decoder:
-    """The functions that verify milestones and pending lines."""
+    """The functions that verify milestones and pending lines. `selection`: which messages are kept. None: all."""
 
     eras: Eras
     coordinator: Coordinator | None
+    selection: Selection | None = None
 
     @property
     def milestone(self) -> Check:
         """Verifies the copies of one milestone."""
-        return partial(check_planned, eras=self.eras, coordinator=self.coordinator)
+        return partial(check_planned, eras=self.eras, coordinator=self.coordinator, selection=self.selection)
 
     @property
     def pending(self) -> Check:
@@ -260,10 +262,12 @@ def start_workers(lake: Lake, size: int) -> None:
         start_processes(cores, [decode_rows.__module__])
 
 
-def known_rows(messages: DataFrame) -> DataFrame:
-    """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE)."""
+def known_rows(messages: DataFrame, more: Sequence[str] = ()) -> DataFrame:
+    """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE, with the columns `more`)."""
     payload = F.when(F.col("message_id").isNull(), F.col("milestone.payload")).alias("milestone")
-    return messages.groupBy("milestone_index").agg(F.collect_list(F.struct(*KNOWN_COLUMNS, payload)).alias("known"))
+    return messages.groupBy("milestone_index").agg(
+        F.collect_list(F.struct(*KNOWN_COLUMNS, *more, payload)).alias("known")
+    )
 
 
 def _span(planned: pa.Table) -> Intervals:

@@ -27,8 +27,10 @@ from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
 from etl.verification.cone_verification import Copy, check_milestone, check_pending
+from etl.verification.selection import select
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
 from ledger.levels import BELIEVED
+from ledger.selection import Selection
 from ledger.stardust import codec as stardust
 from ledger.stardust.values import Milestone
 
@@ -179,9 +181,14 @@ def decode_rows(
 
 
 def check_planned(
-    planned: dict[str, Any], reader: LineReader, *, eras: Eras, coordinator: Coordinator | None
+    planned: dict[str, Any],
+    reader: LineReader,
+    *,
+    eras: Eras,
+    coordinator: Coordinator | None,
+    selection: Selection | None = None,
 ) -> Checked:
-    """Verifies the copies of one milestone."""
+    """Verifies the copies of one milestone. `selection`: what is kept of it. None: all messages."""
     index = planned["milestone_index"]
     copies = [_copy(place, reader, index) for place in planned["copies"]]
     if planned["known"]:
@@ -189,6 +196,9 @@ def check_planned(
     checked = check_milestone(index, copies, eras, coordinator)
     if planned["known"]:
         _keep_reasons(checked, planned["known"])
+    if selection is not None:
+        place = planned["copies"][0]
+        return select(checked, selection, place["file"], place["line"])
     return checked
 
 

@@ -17,11 +17,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
-from db.intervals import Intervals, add, intersect, of_indices, size, subtract
+from db.coverage import Coverage
+from db.intervals import Intervals, add, contains, in_words, intersect, of_indices, size, subtract
 from db.schema import PENDING_TTL_S
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
+from etl.lake.coverage import covered_by_all
 from etl.lake.delta import Lake, either
 from etl.lake.genesis_tables import GENESIS, GENESIS_DDL
 from etl.lake.milestone_rows import milestone_rows
@@ -34,13 +36,14 @@ from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
 from etl.verification.decode import Decoder, WholeCheck, decoding_of
-from etl.verification.decode_worker import Link
+from etl.verification.decode_worker import Link, TaskResults
 from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import encode_output
 from ledger.eras import STARDUST, Eras
 from ledger.ids import network_id
 from ledger.levels import MERKLE, SIGNED
+from ledger.selection import Selection
 from ledger.stardust import outputs as stardust_outputs
 from ledger.stardust.named import named
 
@@ -111,27 +114,38 @@ class Ingest:
         force: bool,
         limits: Limits,
         check: WholeCheck,
+        coverage: Coverage | None = None,
     ) -> Ingested:
         """Writes the messages of the milestones [first, last) into the lake.
 
         `complete`: milestones to skip. `incomplete`: milestones that become part of the run if the lake has them as a
-        whole. `check` runs before the lake changes.
+        whole. `check` runs before the lake changes. `coverage`: of a selective lake. Milestones that one of its filters
+        does not cover are decoded again, and pending messages are left out.
+
+        Raises ValueError if a milestone would lose the messages that a selective lake has of it.
         """
         plan = scan(files, first=first, last=last, limits=limits)
         held = plan.milestones()
-        wanted = held if force else subtract(held, complete)
+        selection = None if coverage is None else Selection(frozenset(coverage))
+        covered = [] if coverage is None else covered_by_all(coverage)
+        wanted = held if force else subtract(held, complete if coverage is None else intersect(complete, covered))
         if force:
             self.lake.set_aside(wanted)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
+        if coverage is not None:
+            # A part of a milestone is no copy of it.
+            check = _keeping(whole, check, lambda: decoding.results)
+            in_lake, whole = [], intersect(whole, covered)
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
         coordinator = find_coordinator(self.settings, self.lake)
-        decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator)
+        decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator, selection)
         decoding = decoding_of(self.lake, plan, decoder, self.folder, self.notify)
         results = decoding.results
         if todo:
             decoding.write_milestones(todo, in_lake, check)
-        if plan.pending.num_rows:
+        waiting = plan.pending.num_rows if selection is None else 0
+        if waiting:
             received_at = now_s()
             received = decoding.pending().withColumn("timestamp", F.timestamp_seconds(F.lit(received_at)))
             self.lake.add_pending(received, received_at - PENDING_TTL_S)
@@ -145,7 +159,7 @@ class Ingest:
             reopened=reopened,
             decoded=todo,
             rejects=bool(results.rejected.value),
-            pending=plan.pending.num_rows,
+            pending=waiting,
             believed=of_indices(results.believed.value),
             level=MERKLE if coordinator is None else SIGNED,
             links=results.links.value,
@@ -200,6 +214,23 @@ class Ingest:
         if found is not None:
             rows = rows.unionByName(found)
         self.lake.replace("rejects", rows, todo, files=plan.names)
+
+
+def _keeping(whole: Intervals, check: WholeCheck, results: Callable[[], TaskResults]) -> WholeCheck:
+    """Returns the check, which raises ValueError if a milestone whose messages the lake has is rejected this time."""
+
+    def checked(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
+        expected = Expected(dict(results().expected.value))
+        again = [index for index in results().rejected.value if contains(whole, index)]
+        lost = of_indices(index for index in again if not expected.over([(index, index)])["milestones"].rows)
+        if lost:
+            raise ValueError(
+                f"milestones {in_words(lost)}: rejected in these files, but the lake has messages of them, which would "
+                "be lost; nothing was changed. `permanode archive validate` shows the reasons"
+            )
+        check(messages, milestones)
+
+    return checked
 
 
 def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:

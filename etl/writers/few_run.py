@@ -74,4 +74,5 @@ class FewRun:
             fields=self.fields,
             receipts=self.known["receipt"].null_count < self.known.num_rows,
             parameters=self.known["parameters"].null_count < self.known.num_rows,
+            proofs=self._found["proof"].null_count < self._found.num_rows,
         )

@@ -269,6 +269,7 @@ class Publication:
             milestones=FrameSource(milestones),
             days=lambda: self.whole_days(milestones()),
             fields=fields,
+            proofs=self.lake.has("selection"),
         )
 
     def _few_days(self, known: pa.Table, milestones: DataFrame) -> DataFrame:

@@ -31,6 +31,7 @@ MIGRATIONS = [
     "0014_search",
     "0015_listing_trees",
     "0016_log",
+    "0017_selection",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

@@ -32,6 +32,9 @@ SELECT message_id, version, message, milestone_index, ms_timestamp, white_flag_i
 FROM cones LEFT JOIN decided USING (message_id) LEFT JOIN stored_reasons AS stored USING (message_id)
 WHERE message_id IS NOT NULL;
 
+-- table: message_proofs
+SELECT message_id, milestone_index, proof FROM cones WHERE proof IS NOT NULL;
+
 -- table: messages_by_milestone
 SELECT milestone_index, white_flag_index, message_id, payload_kind, inclusion_state
 FROM cones WHERE message_id IS NOT NULL AND white_flag_index IS NOT NULL;

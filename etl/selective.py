@@ -1,0 +1,73 @@
+"""Which messages a load keeps, and what its store then covers (docs/decisions/0044-selective-permanode.md)."""
+
+from collections.abc import Sequence
+
+from db.connect import StoreSettings
+from db.coverage import KEPT, Coverage, format_coverage
+from db.intervals import Intervals, add, intersect
+from db.schema import keyspace_info
+from etl.engine.settings import EtlSettings
+from etl.lake.coverage import read_coverage, write_coverage
+from etl.lake.delta import Lake
+from etl.verification.coordinators import find_coordinator
+from etl.writers.publish import Publication
+from ledger.levels import FULL
+from ledger.selection import parse_filters
+
+
+def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
+    """Returns what a selective store keeps, with the filters `keep` added to those of its lake. None: all messages.
+
+    New filters are written into lake and store, covering nothing yet. Raises ValueError for an invalid filter, a store
+    or lake that keeps all messages, unknown keys of the coordinator, and for what needs all messages.
+    """
+    lake = publication.lake
+    held = read_coverage(lake)
+    if held is None and not keep:
+        return None
+    given = parse_filters(keep, publication.store_settings.known_network().bech32_hrp) if keep else frozenset()
+    if held is None:
+        _reject_whole(publication, lake)
+    _reject_settings(publication.store_settings, publication.settings, lake)
+    coverage = {each: [] for each in given} | dict(held or {})
+    if held is None or coverage.keys() != held.keys():
+        write_coverage(lake, coverage)
+    _note(publication, coverage)
+    return coverage
+
+
+def extend(publication: Publication, coverage: Coverage, decoded: Intervals) -> Coverage:
+    """Returns the coverage with those of the decoded milestones that became complete. Writes it into lake and store."""
+    covered = intersect(decoded, publication.reads.complete())
+    extended = {each: add(milestones, covered) for each, milestones in coverage.items()}
+    if extended != coverage:
+        write_coverage(publication.lake, extended)
+        _note(publication, extended)
+    return extended
+
+
+def _note(publication: Publication, coverage: Coverage) -> None:
+    text = format_coverage(coverage)
+    if publication.reads.info(KEPT) != text:
+        with publication.store.batch() as batch:
+            batch.upsert(keyspace_info, keyspace_info.names, [(KEPT, text)])
+
+
+def _reject_whole(publication: Publication, lake: Lake) -> None:
+    if lake.exists() or publication.reads.held().complete:
+        raise ValueError(
+            "--keep: this store or its lake has all messages of its milestones. Load a selection into a store and a "
+            "lake of their own"
+        )
+
+
+def _reject_settings(store: StoreSettings, settings: EtlSettings, lake: Lake) -> None:
+    if settings.level == FULL:
+        raise ValueError("level full: not of a selective store, because it needs the outputs that all messages spend")
+    if not lake.is_local:
+        raise ValueError("--keep: loads on a Spark cluster, or into a lake in an object store, keep all messages")
+    if find_coordinator(store, lake) is None:
+        raise ValueError(
+            "--keep: only signed milestones are kept in part, and the keys of the coordinator are unknown: set "
+            "coordinator_keys, or load a genesis that contains them"
+        )
