@@ -55,8 +55,8 @@ milestone {MILESTONE},
 proof BINARY
 """
 """A row per message. A Stardust milestone, whose block is in a later cone, has an additional row with its payload:
-message_id is null, white_flag_index is the size of the cone, and `milestone` is not null. `proof` (ledger.message_proof)
-is null if the lake has all messages of the milestone.
+message_id is null, white_flag_index is the size of the cone, and `milestone` is not null. `proof` has the form of
+ledger.message_proof, and is null if the lake has all messages of the milestone.
 """
 
 REJECT_DDL = "reject STRUCT<file: STRING, line: INT, item: STRING, reason: STRING>"
