@@ -1,0 +1,306 @@
+"""`permanode load --keep` over both oracle ledgers: rows, coverage, proofs, responses, and what is rejected.
+
+Expected rows are those of a store with all messages, reduced to the messages that the nodes' JSON selects.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db.connect import open_store
+from db.coverage import KEPT, parse_coverage
+from db.schema import keyspace_info
+from etl import runs
+from etl.archive.export import export
+from etl.deep_check.check import Setup, check_rows
+from etl.report import WITH_REJECTS
+from etl.runs import lake_path
+from etl.static_archive.publish import publish
+from etl.store_reads import StoreReads
+from ledger.milestone_proof import parse_coordinator
+from tests.etl import archives, stardust_archives
+from tests.etl.archives import write
+from tests.etl.conftest import Loading, Stores
+from tests.inclusion import keys, ledger
+from tests.selections import NETWORKS, Selectable, addressed, selectable, tagged
+
+pytestmark = pytest.mark.loads
+
+ERAS = pytest.mark.parametrize("era", ["chrysalis", "stardust"])
+
+LAST = 50
+
+TAG = "484f524e4554205370616d6d6572"
+
+OF_MESSAGES = ("messages", "messages_by_milestone", "tags", "transactions", "transactions_by_state", "parents")
+"""Tables whose rows each belong to the message in the column message_id."""
+
+HRP = "atoi"
+
+
+def lines(era: str) -> list[Any]:
+    return stardust_archives.oracle() if era == "stardust" else archives.oracle()
+
+
+def a_store(stores: Stores, era: str, **settings: Any) -> Loading:
+    return stores(network=NETWORKS[era], eras={"coordinator_keys": tuple(keys(era))} | settings)
+
+
+def an_address(era: str) -> str:
+    """The address with the fewest messages."""
+    return min(addressed(era), key=lambda each: len(addressed(era)[each]))
+
+
+def filters(era: str) -> list[str]:
+    return [f"tag:0x{TAG}", f"address:0x{an_address(era)}"]
+
+
+def selected(era: str) -> set[str]:
+    """The messages that these filters select, and those that carry milestones."""
+    return of([*tagged(era)[TAG], *addressed(era)[an_address(era)]], era)
+
+
+def of(some: Iterable[Selectable], era: str) -> set[str]:
+    return {each.message_id for each in some} | {each.message_id for each in selectable(era) if each.carries}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    return {era: write(folder / f"{era}.jsonl", lines(era)) for era in NETWORKS}
+
+
+@pytest.fixture(scope="module")
+def whole(stores: Stores, files: dict[str, Path]) -> dict[str, Loading]:
+    """Stores with all messages."""
+    found = {era: a_store(stores, era) for era in NETWORKS}
+    for era, loading in found.items():
+        assert loading.load(files[era]).exit_code == 0
+    return found
+
+
+@pytest.fixture(scope="module")
+def parts(stores: Stores, files: dict[str, Path]) -> dict[str, Loading]:
+    """Stores with a tag and an address."""
+    found = {era: a_store(stores, era) for era in NETWORKS}
+    for era, loading in found.items():
+        assert loading.load(files[era], keep=filters(era)).exit_code == 0
+    return found
+
+
+def coverage(loading: Loading) -> dict[str, list[tuple[int, int]]]:
+    with closing(open_store(loading.store)) as store, closing(StoreReads(store, loading.store.network)) as reads:
+        text = reads.info(KEPT)
+    assert text is not None
+    return {each.text: milestones for each, milestones in parse_coverage(text).items()}
+
+
+def reduced(loading: Loading, kept: set[str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of OF_MESSAGES of these messages, and all milestones."""
+    rows = loading.rows()
+    found = {name: [row for row in rows[name] if row["message_id"] in kept] for name in OF_MESSAGES}
+    return found | {"milestones": rows["milestones"], "milestone_ids": rows["milestone_ids"]}
+
+
+@ERAS
+def test_the_rows_are_those_of_the_selected_messages(
+    whole: dict[str, Loading], parts: dict[str, Loading], era: str
+) -> None:
+    kept = selected(era)
+    rows = parts[era].rows()
+    assert {row["message_id"] for row in rows["messages"]} == kept
+    assert 0 < len(kept) < len(selectable(era)) / 2
+    expected = reduced(whole[era], kept)
+    assert {name: rows[name] for name in expected} == expected
+    proved = {row["message_id"] for row in rows["message_proofs"]}
+    assert proved == {each.message_id for each in selectable(era) if each.message_id in kept and not each.carries}
+    assert whole[era].rows()["message_proofs"] == []
+    assert [row["milestone_index"] for row in rows["sync"] if row["verified"] == "signed"] == [*range(1, LAST + 1)]
+    outputs = [row for row in whole[era].rows()["outputs"] if row["created_message_id"] in kept]
+    found = {row["output_id"]: row for row in rows["outputs"] if row["created_message_id"] is not None}
+    assert found.keys() == {row["output_id"] for row in outputs}
+    for row in outputs:
+        if row["address"] == an_address(era):
+            assert found[row["output_id"]] == row, "with its spending"
+
+
+@ERAS
+def test_the_lake_alone_fills_another_store(stores: Stores, parts: dict[str, Loading], era: str) -> None:
+    again = a_store(stores, era)
+    report = runs.rebuild(
+        again.store, replace(again.settings, lake=lake_path(parts[era].store, parts[era].settings)), analytics=True
+    )
+    assert report.exit_code == 0
+    assert again.rows() == parts[era].rows()
+    assert coverage(again) == coverage(parts[era]) == {each: [(1, LAST)] for each in filters(era)}
+
+
+@ERAS
+def test_every_stored_message_is_verified_again(parts: dict[str, Loading], era: str) -> None:
+    loading = parts[era]
+    level, found = runs.verify(loading.store, loading.settings)
+    assert level == "signed"
+    assert [(each.first, each.last, each.level, each.reason) for each in found] == [(1, LAST, "signed", "")]
+    with pytest.raises(ValueError, match="the lake keeps a selection"):
+        runs.verify(loading.store, loading.settings, level="full")
+
+
+@ERAS
+def test_a_second_engine_finds_the_same_rows(parts: dict[str, Loading], era: str) -> None:
+    loading = parts[era]
+    with closing(open_store(loading.store)) as store:
+        found = [*check_rows(Setup(loading.store, lake_path(loading.store, loading.settings)), store)]
+    assert [each for each in found if each.faults] == []
+
+
+@ERAS
+def test_filters_are_widened_milestone_by_milestone(
+    stores: Stores, whole: dict[str, Loading], files: dict[str, Path], era: str
+) -> None:
+    loading = a_store(stores, era)
+    tag, address = filters(era)
+    assert loading.load(files[era], keep=[tag]).milestones == LAST
+    assert loading.load(files[era]).milestones == 0, "all filters cover all milestones"
+    assert loading.load(files[era], keep=[tag]).milestones == 0
+    report = loading.load(files[era], keep=[address, "milestones:3:5"], first=1, last=21)
+    assert (report.milestones, report.exit_code) == (20, 0)
+    assert coverage(loading) == {tag: [(1, LAST)], address: [(1, 20)], "milestones:3:5": [(1, 20)]}
+    widened = [each for each in addressed(era)[an_address(era)] if each.milestone <= 20]
+    inside = [each for each in selectable(era) if 3 <= each.milestone < 5]
+    kept = of([*tagged(era)[TAG], *widened, *inside], era)
+    expected = reduced(whole[era], kept)
+    rows = loading.rows()
+    assert {row["message_id"] for row in rows["messages"]} == kept
+    assert {name: rows[name] for name in expected} == expected
+    assert loading.load(files[era]).milestones == LAST - 20, "without files of them they stay as they are"
+    assert coverage(loading) == {each: [(1, LAST)] for each in (tag, address, "milestones:3:5")}
+
+
+@ERAS
+def test_a_damaged_line_does_not_remove_what_is_stored(
+    stores: Stores, tmp_path: Path, files: dict[str, Path], era: str
+) -> None:
+    loading = a_store(stores, era)
+    loading.load(files[era], keep=filters(era))
+    before = loading.rows()
+    broken = lines(era)
+    entry = (broken[6].get("messages") or broken[6].get("blocks"))[0]
+    entry["id"] = entry["id"][:-1] + ("0" if entry["id"][-1] != "0" else "1")
+    bad = write(tmp_path / "bad.jsonl", broken)
+    with pytest.raises(ValueError, match="milestones 7: rejected in these files, but the lake has messages"):
+        loading.load(bad, keep=["tag:another"])
+    assert loading.rows() == before
+    fresh = a_store(stores, era)
+    report = fresh.load(bad, keep=filters(era))
+    assert report.exit_code == WITH_REJECTS
+    rows = fresh.rows()
+    assert {row["milestone_index"] for row in rows["messages"]} <= {*range(1, LAST + 1)} - {7}
+    assert coverage(fresh) == {each: [(1, 6), (8, LAST)] for each in filters(era)}
+    assert fresh.load(files[era]).milestones == 1
+    assert {row["message_id"] for row in fresh.rows()["messages"]} == selected(era)
+
+
+def test_what_needs_all_messages_is_rejected(
+    stores: Stores, whole: dict[str, Loading], parts: dict[str, Loading], files: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="--keep: this store or its lake has all messages"):
+        whole["chrysalis"].load(files["chrysalis"], keep=["tag:a"])
+    unknown = stores(network="permatest-1")
+    with pytest.raises(ValueError, match="the keys of the coordinator are unknown"):
+        unknown.load(files["chrysalis"], keep=["tag:a"])
+    assert unknown.load(files["chrysalis"]).exit_code == 0, "nothing was changed"
+    full = stores(network="permatest-1", eras={"coordinator_keys": tuple(keys("chrysalis"))}, level="full")
+    with pytest.raises(ValueError, match="level full: not of a selective store"):
+        full.load(files["chrysalis"], keep=["tag:a"])
+    settings = parts["chrysalis"].store
+    with closing(open_store(settings, writable=True)) as store, closing(StoreReads(store, settings.network)) as reads:
+        with pytest.raises(ValueError, match="keeps a selection"):
+            publish(lake_path(settings, parts["chrysalis"].settings), reads, tmp_path / "static")
+        with pytest.raises(ValueError, match="keeps a selection"):
+            export(settings, store, tmp_path / "archive")
+
+
+def test_nobody_signed_a_milestone_that_other_keys_should_sign(stores: Stores, files: dict[str, Path]) -> None:
+    loading = stores(network="permatest-1", eras={"coordinator_keys": ("ab" * 32,)})
+    report = loading.load(files["chrysalis"], keep=["tag:a"])
+    assert (report.complete, report.rejects) == (0, LAST)
+    assert loading.rows()["messages"] == []
+
+
+@asynccontextmanager
+async def client(loading: Loading, era: str) -> AsyncIterator[httpx.AsyncClient]:
+    coordinator = parse_coordinator(keys(era), 0)
+    with closing(open_store(loading.store)) as store:
+        mount = NetworkMount(store, loading.store.network, HRP, coordinator=coordinator)
+        app = create_app({"net": mount}, "net", ApiSettings())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as found:
+            yield found
+
+
+@ERAS
+async def test_stored_paths_are_the_proofs_of_the_cones(parts: dict[str, Loading], era: str) -> None:
+    kept, proved = selected(era), 0
+    async with client(parts[era], era) as asked:
+        for each in ledger(era):
+            if each.message_id.removeprefix("0x") not in kept:
+                continue
+            for claim, leaves in (("referenced", each.referenced), ("applied", each.applied)):
+                if leaves is None or (claim == "applied" and not each.is_applied):
+                    continue
+                found = await asked.get(f"/api/poi/v1/{claim}-block/create/{each.message_id}")
+                assert (found.status_code, found.json()) == (200, each.proof(leaves))
+                valid = await asked.post(f"/api/poi/v1/{claim}-block/validate", content=found.content)
+                assert valid.json() == {"valid": True}
+                proved += 1
+    assert proved > 10
+
+
+@ERAS
+async def test_listings_state_what_they_cover_and_others_are_not_kept(parts: dict[str, Loading], era: str) -> None:
+    newest = sorted(tagged(era)[TAG], key=lambda each: (each.milestone, each.message_id), reverse=True)
+    other = next(tag for tag in tagged(era) if tag != TAG)
+    gone = next(each.message_id for each in selectable(era) if each.message_id not in selected(era))
+    async with client(parts[era], era) as asked:
+        found = await asked.get("/api/net/messages", params={"index": TAG, "page_size": 1_000})
+        assert found.json()["data"]["messageIds"] == [each.message_id for each in newest]
+        assert found.headers["permanode-kept"] == f"tag 0x{TAG}; milestones 1:{LAST + 1}"
+        found = await asked.get("/api/net/messages", params={"index": other})
+        assert found.status_code == 404
+        assert found.json()["error"]["message"].startswith(f"tag:0x{other} is not kept here: this archive keeps")
+        assert "permanode-kept" not in found.headers
+        found = await asked.get(f"/api/net/messages/{gone}")
+        assert found.status_code == 404
+        assert found.json()["error"]["message"].startswith(f"message {gone} is not kept here")
+        found = await asked.get(f"/api/net/messages/{newest[0].message_id}")
+        assert found.status_code == 200
+        assert "permanode-kept" not in found.headers
+        found = await asked.get(f"/api/net/messages/{newest[0].message_id}/children")
+        assert found.headers["permanode-kept"] == f"parent 0x{newest[0].message_id}; milestones none"
+        found = await asked.get("/api/net/sync")
+        span = [{"start": 1, "end": LAST + 1}]
+        expected = [{"filter": each, "milestones": span} for each in sorted(filters(era))]
+        assert json.loads(found.content)["kept"] == expected
+
+
+async def test_a_store_with_all_messages_says_nothing_of_it(whole: dict[str, Loading]) -> None:
+    async with client(whole["chrysalis"], "chrysalis") as asked:
+        assert "kept" not in (await asked.get("/api/net/sync")).json()
+        found = await asked.get("/api/net/messages", params={"index": TAG})
+        assert (found.status_code, "permanode-kept" in found.headers) == (200, False)
+        found = await asked.get(f"/api/net/messages/{'ab' * 32}")
+        assert found.json()["error"]["message"] == f"message {'ab' * 32} is not in this archive"
+
+
+def test_the_note_is_a_row_of_the_store(parts: dict[str, Loading]) -> None:
+    with closing(open_store(parts["stardust"].store)) as store, closing(StoreReads(store, "permatest-2")) as reads:
+        (row,) = reads.many(keyspace_info, [(KEPT,)])
+    assert row is not None
+    assert json.loads(row["value"]) == {each: [[1, LAST]] for each in sorted(filters("stardust"))}
