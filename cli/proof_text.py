@@ -8,7 +8,15 @@ import orjson
 
 from ledger.eras import Coordinator
 from ledger.ids import message_id
-from ledger.inclusion_proof import APPLIED, REFERENCED, InclusionProof, find_claims, form_of, parse_proof_json
+from ledger.inclusion_proof import (
+    APPLIED,
+    REFERENCED,
+    InclusionProof,
+    ParentPath,
+    find_claims,
+    form_of,
+    parse_proof_json,
+)
 from ledger.json_reader import JsonError
 from ledger.milestone_proof import find_signature_fault, signatures
 
@@ -50,8 +58,14 @@ def check(proof: InclusionProof, coordinator: Coordinator | None) -> Verdict:
         datetime.fromtimestamp(milestone.timestamp, UTC).isoformat() if milestone.timestamp < 2**32 else "no timestamp"
     )
     name = form.message_key
-    of_leaf = "is the leaf" if found == proof.path.leaf else f"is NOT the leaf {form.prefix}{proof.path.leaf.hex()}"
-    of_root = f"of the messages that the milestone {proved}" if claims else "that is NOT in the milestone"
+    if isinstance(proof.path, ParentPath):
+        of_leaf = "is at the end of the path" if claims else "is NOT at the end of the path"
+        of_path = f"{len(proof.path.messages)} messages from the milestone through parents"
+    else:
+        leaf = proof.path.leaf
+        of_leaf = "is the leaf" if found == leaf else f"is NOT the leaf {form.prefix}{leaf.hex()}"
+        of_root = f"of the messages that the milestone {proved}" if claims else "that is NOT in the milestone"
+        of_path = f"{len(proof.path.steps)} steps to the root {of_root}"
     count = len(signatures(milestone))
     signed = f"{count} of the coordinator" if fault is None else f"NOT sufficient: {fault}"
     if coordinator is None:
@@ -64,7 +78,7 @@ def check(proof: InclusionProof, coordinator: Coordinator | None) -> Verdict:
     lines = [
         f"milestone   {milestone.index} ({form.codec.name}), {time}",
         f"{name:<10}  {form.prefix}{found.hex()} {of_leaf}",
-        f"path        {len(proof.path.steps)} steps to the root {of_root}",
+        f"path        {of_path}",
         f"signatures  {signed}",
         result,
     ]

@@ -5,11 +5,13 @@ Invariants:
    know who may sign milestones.
 2. The JSON has the shape of inx-poi and inx-chronicle, which know only Stardust: `milestone`, `block`, `proof`. A
    Chrysalis proof has `message` instead of `block`, and hex without 0x, like all Chrysalis JSON.
-3. A Stardust milestone commits to all blocks that it references and to those that it applied. A Chrysalis milestone
+3. A Chrysalis message that changed nothing has a path of parents instead of an audit path: `parents` instead of `proof`.
+   This is an extension; the original APIs have no such proof.
+4. A Stardust milestone commits to all blocks that it references and to those that it applied. A Chrysalis milestone
    commits only to the messages that it applied, which are also referenced.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -34,12 +36,34 @@ REFERENCED, APPLIED = "referenced", "applied"
 
 
 @dataclass(frozen=True, slots=True)
+class ParentPath:
+    """The messages between a Chrysalis milestone and a message, in canonical bytes. The first one is a parent of the
+    milestone, each one contains the id of the next one, the last one that of the message. Without messages, the
+    milestone itself contains this id.
+    """
+
+    messages: tuple[bytes, ...]
+
+    def leads_to(self, identity: bytes, milestone: Milestone) -> bool:
+        """Whether the path leads from the milestone to the message with this id."""
+        parents = milestone.parents
+        for message in self.messages:
+            if message_id(message) not in parents:
+                return False
+            try:
+                parents = chrysalis.decode_message(message).parents
+            except CodecError:
+                return False
+        return identity in parents
+
+
+@dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """A milestone, a message in canonical bytes, and the audit path between them."""
+    """A milestone, a message in canonical bytes, and the path between them."""
 
     milestone: Milestone
     message: bytes
-    path: AuditPath
+    path: AuditPath | ParentPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +104,10 @@ def find_claims(proof: InclusionProof) -> frozenset[str]:
     A Stardust milestone has one root for each; the single root of a Chrysalis milestone shows both. Signatures are not
     checked here, see `ledger.milestone_proof`.
     """
+    if isinstance(proof.path, ParentPath):
+        is_chrysalis = isinstance(proof.milestone, chrysalis.Milestone)
+        leads = is_chrysalis and proof.path.leads_to(message_id(proof.message), proof.milestone)
+        return frozenset({REFERENCED} if leads else ())
     if proof.path.leaf != message_id(proof.message):
         return frozenset()
     root, stated = proof.path.root, roots(proof.milestone)
@@ -90,21 +118,38 @@ def find_claims(proof: InclusionProof) -> frozenset[str]:
 def proof_json(proof: InclusionProof) -> Json:
     """Renders a proof of either era."""
     form = form_of(proof.milestone)
-    return {
+    shown = {
         "milestone": form.render_milestone(proof.milestone),
         form.message_key: form.codec.render(form.codec.decode(proof.message)),
-        "proof": audit_path_json(proof.path, form.prefix),
     }
+    if isinstance(proof.path, ParentPath):
+        return shown | {"parents": [form.codec.render(form.codec.decode(each)) for each in proof.path.messages]}
+    return shown | {"proof": audit_path_json(proof.path, form.prefix)}
 
 
 def parse_proof_json(value: Any) -> InclusionProof:
     """Parses a proof. Raises JsonError if it is malformed. Does not verify it."""
     form = nested(value, "milestone", _find_form)
+
+    def parse_message(message: Any) -> bytes:
+        return _decoded(form.codec.pack, message, form.codec.decode)
+
+    path: AuditPath | ParentPath
+    if form.codec is CHRYSALIS and "parents" in value and "proof" not in value:
+        path = nested(value, "parents", lambda parents: ParentPath(tuple(_each(parents, parse_message))))
+    else:
+        path = nested(value, "proof", lambda tree: parse_audit_path_json(tree, form.prefix))
     return InclusionProof(
         nested(value, "milestone", lambda milestone: _decoded(form.parse_milestone, milestone)),
-        nested(value, form.message_key, lambda message: _decoded(form.codec.pack, message, form.codec.decode)),
-        nested(value, "proof", lambda path: parse_audit_path_json(path, form.prefix)),
+        nested(value, form.message_key, parse_message),
+        path,
     )
+
+
+def _each(values: Any, parse: Callable[[Any], T]) -> Iterator[T]:
+    if type(values) is not list:
+        raise JsonError("", "a list of messages")
+    yield from map(parse, values)
 
 
 def _find_form(milestone: Any) -> Form:

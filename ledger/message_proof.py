@@ -18,7 +18,7 @@ from struct import Struct, error
 from ledger.chrysalis import codec as chrysalis
 from ledger.crypto.audit_path import MAX_STEPS, AuditPath, Step
 from ledger.ids import message_id
-from ledger.inclusion_proof import APPLIED, REFERENCED, InclusionProof, find_claims, form_of
+from ledger.inclusion_proof import APPLIED, REFERENCED, InclusionProof, ParentPath, find_claims
 from ledger.milestone_proof import Milestone
 from ledger.reader import CodecError
 
@@ -53,9 +53,10 @@ class MessageProof:
                 return frozenset()
             found |= shown
         if self.parents is not None:
-            if not _leads_to(identity, milestone, self.parents):
+            shown = find_claims(InclusionProof(milestone, message, ParentPath(tuple(self.parents))))
+            if not shown:
                 return frozenset()
-            found |= {REFERENCED}
+            found |= shown
         return found or _of_carrier(milestone, message)
 
 
@@ -108,19 +109,6 @@ def _steps(data: bytes, offset: int, count: int, sides: int) -> list[Step]:
         Step(data[start : start + _HASH_BYTES], is_left=bool(sides >> position & 1))
         for position, start in enumerate(range(offset, offset + count * _HASH_BYTES, _HASH_BYTES))
     ]
-
-
-def _leads_to(identity: bytes, milestone: Milestone, path: Sequence[bytes]) -> bool:
-    """Whether each message of a path is a parent of the one before it, and the id one of the last one."""
-    codec, parents = form_of(milestone).codec, milestone.parents
-    for message in path:
-        if message_id(message) not in parents:
-            return False
-        try:
-            parents = codec.decode(message).parents
-        except CodecError:
-            return False
-    return identity in parents
 
 
 def _of_carrier(milestone: Milestone, message: bytes) -> frozenset[str]:

@@ -52,6 +52,14 @@ class MessageProof(BaseModel):
     proof: ProofNode
 
 
+class ParentsProof(BaseModel):
+    """The proof that a Chrysalis milestone references a message that changed nothing: the messages between them."""
+
+    milestone: MilestonePayload
+    message: Message
+    parents: list[Message]
+
+
 PROOF = whole_example(
     milestone={
         "type": 7,
@@ -102,7 +110,7 @@ PROOF = whole_example(
 """Of a block in the Stardust sample."""
 
 
-class InclusionProof(RootModel[BlockProof | MessageProof]):
+class InclusionProof(RootModel[BlockProof | MessageProof | ParentsProof]):
     """A proof of inclusion, of either era."""
 
     model_config = PROOF
@@ -124,7 +132,15 @@ class PostedMessageProof(BaseModel):
     proof: ProofNode
 
 
-class PostedProof(RootModel[PostedBlockProof | PostedMessageProof]):
+class PostedParentsProof(BaseModel):
+    """A path of parents in a request: milestone and messages as node REST v1 writes them."""
+
+    milestone: dict[str, Any]
+    message: dict[str, Any]
+    parents: list[dict[str, Any]]
+
+
+class PostedProof(RootModel[PostedBlockProof | PostedMessageProof | PostedParentsProof]):
     """A proof of inclusion in a request, for either era."""
 
     model_config = PROOF

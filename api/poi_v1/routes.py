@@ -28,13 +28,14 @@ from ledger.inclusion_proof import (
     APPLIED,
     REFERENCED,
     InclusionProof,
+    ParentPath,
     find_claims,
     form_of,
     parse_proof_json,
     proof_json,
     roots,
 )
-from ledger.message_proof import decode_proof
+from ledger.message_proof import MessageProof, decode_proof
 from ledger.milestone_proof import Milestone, find_signature_fault
 from ledger.stardust import codec as stardust
 
@@ -64,7 +65,9 @@ Proof: TypeAlias = Annotated[
 async def create_for_referenced_block(network: NetworkMount, block_id: BlockId) -> Json:
     """Returns the proof that a milestone references a block or a Chrysalis message.
 
-    The status is 400 if no milestone references it, or if it is a Chrysalis message that was not applied.
+    The status is 400 if no milestone references it, or if it is a Chrysalis message that was not applied. An archive
+    that keeps a selection has a path of parents for these: `parents` instead of `proof`, an extension, contains the
+    messages from a parent of the milestone to a child of the message.
     """
     return await create(network, block_id, REFERENCED)
 
@@ -95,33 +98,56 @@ async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
     milestone = decode_milestone(await milestones.get_milestone(network.store, index))
     stated = roots(milestone)
     proved = claim if claim in stated else APPLIED
+    is_selective = await find_coverage(network.store) is not None
     if proved == APPLIED and row["inclusion_state"] != INCLUDED:
+        if is_selective and claim == REFERENCED and (path := await stored_parents(network, message_id)) is not None:
+            return proof_json(InclusionProof(milestone, row["message"], path))
         reason = "" if claim == APPLIED else f"; {form_of(milestone).codec.name} proves nothing of other messages"
         raise NoProof(f"message {message_id} was not applied to the ledger{reason}")
-    if await find_coverage(network.store) is not None:
+    if is_selective:
         return proof_json(InclusionProof(milestone, row["message"], await stored_path(network, message_id, proved)))
+    return proof_json(
+        InclusionProof(
+            milestone, row["message"], await path_in_cone(network, message_id, index, proved, stated[proved])
+        )
+    )
+
+
+async def path_in_cone(network: NetworkMount, message_id: str, index: int, claim: str, root: bytes) -> AuditPath:
+    """Returns the audit path of a message in the cone of a milestone, which commits to `root`. Raises NotFound."""
     cone = await milestones.list_cone(network.store, index, CONE_MAX + 1)
     if len(cone) > CONE_MAX:
         raise NotKept(f"milestone {index} references more than {CONE_MAX} messages: the maximum for a proof")
-    ids = leaves(cone, proved)
+    ids = leaves(cone, claim)
     if message_id not in ids:
         raise NotFound(f"the whole cone of milestone {index}")
     # A thread, because a large cone takes an eighth of a second.
     path = await asyncio.to_thread(
         lambda: create_audit_path([bytes.fromhex(each) for each in ids], ids.index(message_id))
     )
-    if path.root != stated[proved]:
-        raise NotFound(f"a cone of milestone {index} that has the Merkle root of its messages {proved}")
-    return proof_json(InclusionProof(milestone, row["message"], path))
+    if path.root != root:
+        raise NotFound(f"a cone of milestone {index} that has the Merkle root of its messages {claim}")
+    return path
 
 
 async def stored_path(network: NetworkMount, message_id: str, claim: str) -> AuditPath:
     """Returns the stored audit path of a message of a selective archive. Raises NotFound."""
-    stored = await messages.find_proof(network.store, message_id)
-    steps = None if stored is None else decode_proof(stored).paths.get(claim)
-    if steps is None:
+    proof = await find_stored(network, message_id)
+    if proof is None or claim not in proof.paths:
         raise NotFound(f"an audit path of message {message_id} for messages {claim}")
-    return AuditPath(bytes.fromhex(message_id), tuple(steps))
+    return AuditPath(bytes.fromhex(message_id), tuple(proof.paths[claim]))
+
+
+async def stored_parents(network: NetworkMount, message_id: str) -> ParentPath | None:
+    """Returns the stored path of parents of a message of a selective archive; None without one."""
+    proof = await find_stored(network, message_id)
+    return None if proof is None or proof.parents is None else ParentPath(tuple(proof.parents))
+
+
+async def find_stored(network: NetworkMount, message_id: str) -> MessageProof | None:
+    """Returns the stored proof of a message of a selective archive; None without one."""
+    stored = await messages.find_proof(network.store, message_id)
+    return None if stored is None else decode_proof(stored)
 
 
 def leaves(cone: Sequence[Row], claim: str) -> list[str]:
