@@ -1,7 +1,9 @@
 """Formats the status of a store as text that fits a terminal of 80 columns and 24 lines."""
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from functools import reduce
 
 from cli.progress import COLUMNS, LABEL, counts, line, milestones_line
 from db.admin.sizing import format_size
@@ -70,6 +72,7 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
     }
     return [
         milestones_line(size(status.complete), size(status.incomplete), size(status.missing)),
+        *([] if status.kept is None else [line("keeps", kept_text(status.kept))]),
         line("newest", _newest_text(status.newest)),
         line("dates", _dates_text(status)),
         line("ledger", ledger if status.log is None else f"{ledger}; {log_text(status.log)}"),
@@ -78,6 +81,13 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         *(line(name, in_width(milestones, room)) for name, milestones in listed.items()),
         *([] if status.lag is None else lag_lines(status.lag)),
     ]
+
+
+def kept_text(kept: Mapping[str, Intervals]) -> str:
+    """Formats how many filters a selective store has, and which milestones all of them cover."""
+    covered = reduce(intersect, kept.values())
+    count = f"{len(kept):,} filter{'' if len(kept) == 1 else 's'}"
+    return f"{count} (`status --json` lists them); all cover {in_width(covered, 30)}"
 
 
 def coverage_lines(status: Status) -> list[str]:

@@ -5,8 +5,8 @@ Invariants:
    know who may sign milestones.
 2. The JSON has the shape of inx-poi and inx-chronicle, which know only Stardust: `milestone`, `block`, `proof`. A
    Chrysalis proof has `message` instead of `block`, and hex without 0x, like all Chrysalis JSON.
-3. A Chrysalis message that changed nothing has a path of parents instead of an audit path: `parents` instead of `proof`.
-   This is an extension; the original APIs have no such proof.
+3. A Chrysalis message that changed nothing has a path of parents instead of an audit path, `parents` instead of
+   `proof`. This is an extension; the original APIs have no such proof.
 4. A Stardust milestone commits to all blocks that it references and to those that it applied. A Chrysalis milestone
    commits only to the messages that it applied, which are also referenced.
 """

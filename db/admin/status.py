@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from db import schema
 from db.admin.wormhole_status import get_holdings
+from db.coverage import find_coverage
 from db.intervals import Intervals
 from db.queries.head import Lag, Newest, find_lag, find_newest
 from db.queries.ledger import find_genesis, find_ledger_index
@@ -41,7 +42,8 @@ class Status:
     `reject_count` (a cluster whose loads did not note it: at least that many). `space` is that of the store's files.
     `engine` is that of the newest run, `loads` what loads noted. `lag` is set if a follower loads. `reconciliation` is
     set if the ledger state is known. `vaas` is set only for a Wormhole network, which has no milestones. `damage` is
-    what a read found damaged first. `log` is how far the transparency log is.
+    what a read found damaged first. `log` is how far the transparency log is. `kept` has the filters of a selective
+    store with the milestones that they cover.
     """
 
     network: str
@@ -68,6 +70,7 @@ class Status:
     vaas: Holdings | None = None
     damage: str | None = None
     log: LogSummary | None = None
+    kept: dict[str, Intervals] | None = None
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
@@ -82,6 +85,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
     tables, rejects = await store.describe(), await list_rejects(store, found.incomplete)
     counted = next((each.rows for each in tables if each.table == schema.rejects.name), None)
     loads = await find_loads(store)
+    coverage = await find_coverage(store)
     return Status(
         network=network,
         newest=await find_newest(store, network) if by_milestone else None,
@@ -107,6 +111,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         vaas=None if by_milestone else await get_holdings(store),
         damage=store.damage(),
         log=await find_log_summary(store, network) if by_milestone else None,
+        kept=None if coverage is None else {each.text: coverage[each] for each in sorted(coverage)},
     )
 
 
