@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NoReturn, TypeAlias
 import typer
 
 from cli.bars import shown
-from cli.options import Json, Range, etl_settings, parse_range
+from cli.options import Json, Keep, Range, etl_settings, parse_range, read_filters
 from cli.progress import job_lines, present, proved_lines, step_lines
 from db.intervals import intervals
 from etl.report import WITH_REJECTS, Report
@@ -19,15 +19,6 @@ Bulk: TypeAlias = Annotated[
         "--bulk",
         help="Write SSTables and stream them to every node of a Cassandra cluster. All nodes must be up and reachable "
         "without TLS. Use it for a first load or a rebuild; it makes small loads slower.",
-    ),
-]
-Keep: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="FILTERS",
-        help="Only messages that one of these filters selects: tag:TEXT or tag:0xHEX, address:BECH32, "
-        "milestones:FIRST:LAST; several separated by spaces, or @FILE with one per line. Can be given several times.",
     ),
 ]
 Analytics: TypeAlias = Annotated[
@@ -129,22 +120,7 @@ def load(
             analytics=analytics,
             notify=notify,
         )
-    _finish(done, as_json=as_json)
-
-
-def read_filters(texts: list[str]) -> list[str]:
-    """Returns the texts of filters, with those of files in place of @FILE. Raises BadParameter."""
-    found = []
-    for text in texts:
-        if not text.startswith("@"):
-            found.append(text)
-            continue
-        try:
-            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise typer.BadParameter(f"{text}: {error}", param_hint="--keep") from None
-        found += [line for line in lines if not line.lstrip().startswith("#")]
-    return found
+    finish(done, as_json=as_json)
 
 
 def rebuild(
@@ -183,7 +159,7 @@ def rebuild(
             analytics=analytics,
             notify=notify,
         )
-    _finish(done, as_json=as_json)
+    finish(done, as_json=as_json)
 
 
 def analyse(
@@ -209,7 +185,7 @@ def analyse(
     store, etl = etl_settings(context)
     with shown() as notify:
         done = runs.analytics(store, etl, first=first, last=last, notify=notify)
-    _finish(done, as_json=as_json)
+    finish(done, as_json=as_json)
 
 
 def job(
@@ -292,6 +268,7 @@ def compact(context: typer.Context) -> None:
     typer.echo(f"{deleted} rows deleted")
 
 
-def _finish(report: Report, *, as_json: bool) -> NoReturn:
+def finish(report: Report, *, as_json: bool) -> NoReturn:
+    """Prints the report of a run and ends with its exit code."""
     typer.echo(present(report, as_json=as_json))
     raise typer.Exit(report.exit_code)

@@ -30,6 +30,16 @@ Into: TypeAlias = Annotated[
 ]
 MaxSize: TypeAlias = Annotated[int, typer.Option("--max-size", min=1, metavar="BYTES", help="Maximum size of a file.")]
 
+Keep: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="FILTERS",
+        help="Only messages that one of these filters selects: tag:TEXT or tag:0xHEX, address:BECH32, "
+        "milestones:FIRST:LAST; several separated by spaces, or @FILE with one per line. Can be given several times.",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -75,3 +85,18 @@ def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, in
     raise typer.BadParameter(
         "expected FIRST:LAST, e.g. 1:100001 (you can omit either end), or one milestone", param_hint=hint
     )
+
+
+def read_filters(texts: list[str]) -> list[str]:
+    """Returns the texts of filters, with those of files in place of @FILE. Raises BadParameter."""
+    found = []
+    for text in texts:
+        if not text.startswith("@"):
+            found.append(text)
+            continue
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise typer.BadParameter(f"{text}: {error}", param_hint="--keep") from None
+        found += [line for line in lines if not line.lstrip().startswith("#")]
+    return found

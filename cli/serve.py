@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import Json
+from cli.options import Json, Keep, etl_settings, read_filters
 from cli.progress import plan_text, setting_lines
 from cli.status_text import status_lines, table_lines
 from db.connect import StoreSettings
@@ -122,11 +122,24 @@ def plan_room(
         typer.echo(plan_text(demand, found))
 
 
-def purge(context: typer.Context) -> None:
+def purge(context: typer.Context, keep: Keep = None, as_json: Json = False) -> None:
     """Deletes expired pending rows. Queries ignore expired rows before that.
+
+    With --keep it deletes all messages that no filter selects, from store and lake. The others get proofs, and later
+    loads keep the same selection (docs/operations.md#selective-permanodes). `permanode lake compact` then frees the
+    space of the lake.
 
     Example: permanode purge
     """
+    if keep:
+        from cli.bars import shown
+        from cli.load import finish
+        from etl import runs
+
+        store_settings, etl = etl_settings(context)
+        with shown() as notify:
+            done = runs.reduce(store_settings, etl, read_filters(keep), notify=notify)
+        finish(done, as_json=as_json)
     from db.connect import open_store
 
     with closing(open_store(context.obj.settings().store(), writable=True)) as store:

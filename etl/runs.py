@@ -33,6 +33,7 @@ from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.load_notes import note_rejects, noted
 from etl.pipeline import Job, run_steps
+from etl.reduction import reduce_lake
 from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
@@ -147,6 +148,22 @@ def rebuild(
     with open_run(store_settings, settings, notify, bulk=bulk) as publication, noted(publication):
         steps = IOTA_REBUILD if milestones is None else IOTA_REPAIR
         run_steps(steps, IotaRun(publication, bulk=bulk, analytics=analytics, wanted=milestones or []))
+        publication.report.stored = _stored(publication.reads)
+    return publication.report
+
+
+def reduce(
+    store_settings: StoreSettings, settings: EtlSettings, keep: Sequence[str], *, notify: Notify = quiet
+) -> Report:
+    """Reduces a store with all messages, and its lake, to those that the filters select. Raises what `rebuild` raises,
+    and ValueError if some milestones are not `signed`; then nothing was changed.
+    """
+    if store_settings.wormhole_network is not None:
+        _reject_options({"keep"}, store_settings)
+    with open_run(store_settings, settings, notify) as publication, noted(publication):
+        with publication.report.timed("purge"):
+            reduce_lake(publication, keep)
+        run_steps(IOTA_REBUILD, IotaRun(publication, analytics=False))
         publication.report.stored = _stored(publication.reads)
     return publication.report
 

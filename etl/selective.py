@@ -25,15 +25,24 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
     held = read_coverage(lake)
     if held is None and not keep:
         return None
-    given = parse_filters(keep, publication.store_settings.known_network().bech32_hrp) if keep else frozenset()
     if held is None:
         _reject_whole(publication, lake)
+    coverage = chosen_for(publication, keep) if keep else {}
+    coverage = {**coverage, **(held or {})}
     _reject_settings(publication.store_settings, publication.settings, lake)
-    coverage = {each: [] for each in given} | dict(held or {})
     if held is None or coverage.keys() != held.keys():
         write_coverage(lake, coverage)
-    _note(publication, coverage)
+    note(publication, coverage)
     return coverage
+
+
+def chosen_for(publication: Publication, keep: Sequence[str]) -> Coverage:
+    """Returns these filters, which cover nothing yet. Raises ValueError for an invalid filter, unknown keys of the
+    coordinator, and for what needs all messages.
+    """
+    _reject_settings(publication.store_settings, publication.settings, publication.lake)
+    filters = parse_filters(keep, publication.store_settings.known_network().bech32_hrp)
+    return {each: [] for each in filters}
 
 
 def extend(publication: Publication, coverage: Coverage, decoded: Intervals) -> Coverage:
@@ -42,11 +51,12 @@ def extend(publication: Publication, coverage: Coverage, decoded: Intervals) -> 
     extended = {each: add(milestones, covered) for each, milestones in coverage.items()}
     if extended != coverage:
         write_coverage(publication.lake, extended)
-        _note(publication, extended)
+        note(publication, extended)
     return extended
 
 
-def _note(publication: Publication, coverage: Coverage) -> None:
+def note(publication: Publication, coverage: Coverage) -> None:
+    """Writes what servers read."""
     text = format_coverage(coverage)
     if publication.reads.info(KEPT) != text:
         with publication.store.batch() as batch:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from db.intervals import Intervals, contains
 from etl.engine.garbage import collect_rarely
-from etl.expectations.expected import sums_by_milestone
+from etl.expectations.expected import Expected, sums_by_milestone
 from etl.lake.checked import Checked
 from etl.lake.message_rows import MessageRows
 from etl.lake.parts import LakePart, PartWriter
@@ -88,6 +88,15 @@ class TaskResults:
             self.rejected.add({checked.milestone_index})
         if checked.verified == BELIEVED:
             self.believed.add({checked.milestone_index})
+
+    def without_messages(self) -> list[int]:
+        """The milestones with rejects of which nothing is written."""
+        expected = Expected(dict(self.expected.value))
+        return [
+            index
+            for index in sorted(self.rejected.value)
+            if index != UNKNOWN_MILESTONE and not expected.over([(index, index)])["milestones"].rows
+        ]
 
     def follow(self, last: Link | None, link: Link | None) -> Link | None:
         """Adds the next link of a task, or None if there is none. Both ends are kept unless the link names the previous
@@ -197,7 +206,7 @@ def check_planned(
     if planned["known"]:
         _keep_reasons(checked, planned["known"])
     if selection is not None:
-        place = planned["copies"][0]
+        place = next(iter(planned["copies"]), {"file": "lake", "line": 0})
         return select(checked, selection, place["file"], place["line"])
     return checked
 

@@ -220,9 +220,7 @@ def _keeping(whole: Intervals, check: WholeCheck, results: Callable[[], TaskResu
     """Returns the check, which raises ValueError if a milestone whose messages the lake has is rejected this time."""
 
     def checked(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
-        expected = Expected(dict(results().expected.value))
-        again = [index for index in results().rejected.value if contains(whole, index)]
-        lost = of_indices(index for index in again if not expected.over([(index, index)])["milestones"].rows)
+        lost = of_indices(index for index in results().without_messages() if contains(whole, index))
         if lost:
             raise ValueError(
                 f"milestones {in_words(lost)}: rejected in these files, but the lake has messages of them, which would "

@@ -304,3 +304,35 @@ def test_the_note_is_a_row_of_the_store(parts: dict[str, Loading]) -> None:
         (row,) = reads.many(keyspace_info, [(KEPT,)])
     assert row is not None
     assert json.loads(row["value"]) == {each: [[1, LAST]] for each in sorted(filters("stardust"))}
+
+
+@ERAS
+def test_a_purge_leaves_what_a_load_of_the_selection_stores(
+    stores: Stores, parts: dict[str, Loading], files: dict[str, Path], era: str
+) -> None:
+    loading = a_store(stores, era)
+    loading.load(files[era])
+    with pytest.raises(ValueError, match="--keep: 'tag:0x': an even number"):
+        runs.reduce(loading.store, loading.settings, ["tag:0x"])
+    before = loading.rows()
+    report = runs.reduce(loading.store, loading.settings, filters(era))
+    assert report.exit_code == 0
+    assert loading.rows() == parts[era].rows() != before
+    assert coverage(loading) == coverage(parts[era])
+    assert {each.level for each in runs.verify(loading.store, loading.settings)[1]} == {"signed"}
+    with pytest.raises(ValueError, match="keeps a selection already"):
+        runs.reduce(loading.store, loading.settings, filters(era))
+    assert loading.load(files[era]).milestones == 0
+    assert loading.load(files[era], keep=["milestones:1:51"]).milestones == LAST
+    assert len(loading.rows()["messages"]) == len(selectable(era))
+
+
+def test_a_purge_of_milestones_that_are_not_signed_changes_nothing(stores: Stores, files: dict[str, Path]) -> None:
+    loading = a_store(stores, "chrysalis")
+    loading.load(files["chrysalis"])
+    before = loading.rows()
+    others = replace(loading.store, coordinator_keys=("ab" * 32,))
+    with pytest.raises(ValueError, match="milestones 1:51 are not signed"):
+        runs.reduce(others, loading.settings, ["tag:a"])
+    assert loading.rows() == before
+    assert loading.load(files["chrysalis"]).milestones == 0

@@ -1,0 +1,97 @@
+"""Reduces a full permanode to a selection: `permanode purge --keep` (docs/decisions/0044-selective-permanode.md).
+
+The cones of the lake are verified again from their bytes, as `permanode verify` does, and replaced in one commit. The
+filters are written before it and cover nothing until the messages are replaced, so a run that ends in between can be
+repeated. The store is built from the lake afterwards.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from db.coverage import Coverage
+from db.intervals import Intervals, in_words, of_indices
+from etl.engine.process_pool import run_tasks
+from etl.engine.queries import parallelism
+from etl.lake.coverage import read_coverage, write_coverage
+from etl.lake.delta import either, intervals_of
+from etl.lake.milestone_rows import milestone_rows
+from etl.lake.part_commits import replace_messages
+from etl.report import Progress
+from etl.selective import chosen_for, note
+from etl.verification.coordinators import find_coordinator
+from etl.verification.decode_worker import Decoded, DecodeTask, Known, check_planned, decode_to_files
+from etl.verification.load_eras import eras_of
+from etl.writers.publish import Publication
+from ledger.selection import Selection
+
+MILESTONES_A_TASK = 1_000
+
+STAGE = "purge"
+
+
+def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
+    """Replaces the messages of the lake by those that the filters select, each with its proof. Milestones that are
+    incomplete lose their messages. Returns what the lake keeps then.
+
+    Raises ValueError for an invalid filter, a lake that keeps a selection already, and milestones that are not
+    `signed`; then nothing was changed.
+    """
+    lake = publication.lake
+    held = read_coverage(lake)
+    if held is not None and any(held.values()):
+        raise ValueError("purge --keep: the lake keeps a selection already; a load with --keep adds filters to it")
+    coverage = chosen_for(publication, keep)
+    if not lake.exists():
+        raise ValueError("purge --keep: a lake with milestones expected")
+    milestones = lake.read("milestones")
+    whole, complete = intervals_of(milestones), intervals_of(milestones.where("verified IS NOT NULL"))
+    decoded = _decode(publication, Selection(frozenset(coverage)), complete)
+    lost = of_indices(index for each in decoded for index in each.results.without_messages())
+    if lost:
+        raise ValueError(
+            f"purge --keep: milestones {in_words(lost)} are not signed, or their proof fails; nothing was changed. "
+            "`permanode verify` shows the reasons"
+        )
+    write_coverage(lake, coverage)
+    replace_messages(lake, [part for each in decoded for part in each.parts], whole)
+    rejects = lake.read("rejects").where(either(complete)) if lake.has("rejects") else None
+    lake.replace("milestones", milestone_rows(lake.messages(complete), rejects), whole)
+    kept = dict.fromkeys(coverage, complete)
+    write_coverage(lake, kept)
+    note(publication, kept)
+    return kept
+
+
+def _decode(publication: Publication, selection: Selection, milestones: Intervals) -> list[Decoded]:
+    """Decodes the cones of the lake and writes what is kept of them to files."""
+    lake, folder = publication.lake, publication.staging.folder("kept")
+    check = partial(
+        check_planned,
+        eras=eras_of(publication.store_settings, publication.reads, None),
+        coordinator=find_coordinator(publication.store_settings, lake),
+        selection=selection,
+    )
+    spans = [
+        (start, min(last, start + MILESTONES_A_TASK - 1))
+        for first, last in milestones
+        for start in range(first, last + 1, MILESTONES_A_TASK)
+    ]
+    tasks = [
+        DecodeTask(number, _planned(*span), Known(tuple(lake.local_files("messages", [span])), [span]), folder)
+        for number, span in enumerate(spans)
+    ]
+    size = sum(path.stat().st_size for path in lake.local_files("messages"))
+
+    def done(finished: int, total: int) -> None:
+        publication.notify(Progress(STAGE, finished, total, "tasks"))
+
+    decode = partial(decode_to_files, check=check)
+    return list(run_tasks(decode, tasks, processes=parallelism(lake.spark), size=size, done=done))
+
+
+def _planned(first: int, last: int) -> pa.Table:
+    """Milestones without lines of files: their only copy is that of the lake."""
+    count = last - first + 1
+    return pa.table({"milestone_index": range(first, last + 1), "copies": pa.array([[]] * count, pa.list_(pa.null()))})
