@@ -47,6 +47,18 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
         raise ValueError("purge --keep: a lake with milestones expected")
     milestones = lake.read("milestones")
     whole, complete = intervals_of(milestones), intervals_of(milestones.where("verified IS NOT NULL"))
+    if held is None or lake.read("messages").where("proof IS NOT NULL").isEmpty():
+        _replace(publication, coverage, complete, whole)
+    rejects = lake.read("rejects").where(either(complete)) if lake.has("rejects") else None
+    lake.replace("milestones", milestone_rows(lake.messages(complete), rejects), whole)
+    kept = dict.fromkeys(coverage, complete)
+    write_coverage(lake, kept)
+    note(publication, kept)
+    return kept
+
+
+def _replace(publication: Publication, coverage: Coverage, complete: Intervals, whole: Intervals) -> None:
+    """Replaces the messages. Raises ValueError if a milestone is not `signed`."""
     decoded = _decode(publication, Selection(frozenset(coverage)), complete)
     lost = of_indices(index for each in decoded for index in each.results.without_messages())
     if lost:
@@ -54,14 +66,8 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
             f"purge --keep: milestones {in_words(lost)} are not signed, or their proof fails; nothing was changed. "
             "`permanode verify` shows the reasons"
         )
-    write_coverage(lake, coverage)
-    replace_messages(lake, [part for each in decoded for part in each.parts], whole)
-    rejects = lake.read("rejects").where(either(complete)) if lake.has("rejects") else None
-    lake.replace("milestones", milestone_rows(lake.messages(complete), rejects), whole)
-    kept = dict.fromkeys(coverage, complete)
-    write_coverage(lake, kept)
-    note(publication, kept)
-    return kept
+    write_coverage(publication.lake, coverage)
+    replace_messages(publication.lake, [part for each in decoded for part in each.parts], whole)
 
 
 def _decode(publication: Publication, selection: Selection, milestones: Intervals) -> list[Decoded]:
