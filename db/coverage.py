@@ -7,12 +7,12 @@ keeps all messages of its milestones, and nothing here limits what it returns.
 import json
 import time
 from collections.abc import Mapping
-from contextvars import ContextVar
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from db import schema
 from db.intervals import Intervals, add, in_words, intersect
+from db.listing.statement import LISTED
 from db.model import Lookup
 from db.store import NotFound, NotKeptHere, Row, Store
 from ledger.selection import ADDRESS, MILESTONES, TAG, Filter, parse_filters
@@ -22,11 +22,6 @@ KEPT = "kept"
 
 READ_EVERY_S = 10
 """A load may add filters while a server runs."""
-
-LISTED: ContextVar[str | None] = ContextVar("listed", default=None)
-"""What the listing of the current request covers, as the text of a response header. None: all milestones of the store,
-or no listing.
-"""
 
 Coverage: TypeAlias = Mapping[Filter, Intervals]
 
@@ -82,6 +77,19 @@ async def check_listing(store: Store, lookup: Lookup, key: str) -> None:
         name = "this listing" if wanted is None else wanted.text
         raise NotKeptHere(f"{name} is not kept here: this archive keeps a selection, which its /sync lists under kept")
     LISTED.set(f"{lookup.key[0]} 0x{key}; milestones {in_words(covered)}")
+
+
+async def check_address(store: Store, address: str) -> None:
+    """Raises NotKeptHere for an address in hex whose ledger state a selective store does not have."""
+    coverage = await find_coverage(store)
+    if coverage is not None and Filter(ADDRESS, bytes.fromhex(address)) not in coverage:
+        raise NotKeptHere(f"the ledger state of {address} is not kept here: the address is not selected")
+
+
+async def check_state(store: Store, what: str) -> None:
+    """Raises NotKeptHere for what needs the ledger state of all addresses."""
+    if await find_coverage(store) is not None:
+        raise NotKeptHere(f"{what} is not kept here: this archive has the ledger state of selected addresses only")
 
 
 async def check_children(store: Store, message_id: str) -> None:

@@ -23,7 +23,7 @@ from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
-from etl.selective import choose, extend
+from etl.selective import advance_selected, choose, extend
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
 from etl.static_archive.archived_log import ArchivedLog
@@ -240,8 +240,12 @@ def report_rejects(run: IotaRun) -> IotaRun:
 
 
 def advance_ledger(run: IotaRun) -> IotaRun:
-    """Applies complete milestones to the ledger state, in order and without gaps. A selective store has none."""
+    """Applies complete milestones to the ledger state, in order and without gaps. That of a selective store consists
+    of the outputs of its addresses.
+    """
     if run.coverage is not None:
+        with run.publication.report.timed("ledger"):
+            advance_selected(run.publication, run.coverage)
         return run
     with run.publication.report.timed("ledger"):
         expected = partial(expect_ledger, run.publication, run.expectation)
@@ -250,7 +254,11 @@ def advance_ledger(run: IotaRun) -> IotaRun:
 
 
 def prove_listings(run: IotaRun) -> IotaRun:
-    """Hashes the milestones of the ledger state, and the listings of the intervals that they complete."""
+    """Hashes the milestones of the ledger state, and the listings of the intervals that they complete. A selective
+    store does not have the rows of other keys.
+    """
+    if run.coverage is not None:
+        return run
     with run.publication.report.timed("listings"):
         ListingTrees(run.publication).advance(days=run.days)
     return run

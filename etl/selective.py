@@ -1,18 +1,21 @@
 """Which messages a load keeps, and what its store then covers (docs/decisions/0044-selective-permanode.md)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 
 from db.connect import StoreSettings
 from db.coverage import KEPT, Coverage, format_coverage
 from db.intervals import Intervals, add, intersect
-from db.schema import keyspace_info
+from db.schema import keyspace_info, ledger_frontier
 from etl.engine.settings import EtlSettings
 from etl.lake.coverage import read_coverage, write_coverage
 from etl.lake.delta import Lake
+from etl.ledger_state.advance import Ledger
 from etl.verification.coordinators import find_coordinator
 from etl.writers.publish import Publication
 from ledger.levels import FULL
-from ledger.selection import parse_filters
+from ledger.selection import ADDRESS, parse_filters
 
 
 def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
@@ -32,6 +35,10 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
     _reject_settings(publication.store_settings, publication.settings, lake)
     if held is None or coverage.keys() != held.keys():
         write_coverage(lake, coverage)
+        if addresses_of(coverage) - addresses_of(held or {}) and publication.reads.ledger_index() is not None:
+            # The state of an address begins with the genesis.
+            with publication.store.batch() as batch:
+                batch.delete(ledger_frontier, (publication.reads.network,))
     note(publication, coverage)
     return coverage
 
@@ -53,6 +60,19 @@ def extend(publication: Publication, coverage: Coverage, decoded: Intervals) -> 
         write_coverage(publication.lake, extended)
         note(publication, extended)
     return extended
+
+
+def advance_selected(publication: Publication, coverage: Coverage) -> None:
+    """Applies the milestones that all selected addresses cover to the ledger state of these addresses."""
+    covered = [milestones for each, milestones in coverage.items() if each.kind == ADDRESS]
+    if covered:
+        owners = replace(publication, owners=addresses_of(coverage))
+        Ledger(owners, within=reduce(intersect, covered)).advance()
+
+
+def addresses_of(coverage: Coverage) -> frozenset[bytes]:
+    """The selected addresses."""
+    return frozenset(each.value for each in coverage if each.kind == ADDRESS)
 
 
 def note(publication: Publication, coverage: Coverage) -> None:

@@ -12,6 +12,7 @@ from api.http.operations import Operation
 from api.http.responses import Json
 from api.http.streaming import exports_of
 from api.network import NetworkMount
+from db.coverage import check_state
 from db.queries import ledger
 from db.queries.analytics import find_day
 from db.store import NotFound
@@ -29,6 +30,7 @@ async def richest_addresses(
 
     Unlock conditions other than the owner have no effect.
     """
+    await check_state(network.store, "the list of the richest addresses")
     if None not in (ledger_index, as_served):
         raise BadParameter("ledger_index", "nothing beside ledgerIndex", str(as_served))
     index = await ranked_index(network, as_served if ledger_index is None else ledger_index, day)
@@ -41,6 +43,7 @@ async def richest_addresses(
 
 async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex, day: EndOfDay) -> Json:
     """Returns how tokens are distributed over addresses, by power of ten of the balance."""
+    await check_state(network.store, "the distribution of tokens")
     index = await ranked_index(network, ledger_index, day)
     rows = await ledger.get_distribution(network.store, network.name, index)
     if not rows:

@@ -18,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.http.errors import headers_of, status_of
 from api.http.metrics import OTHER, Metrics
 from api.http.sending import PART_BYTES, ClientTooSlow, Sending
-from db.coverage import LISTED
 from db.listing import turns
 from db.listing.deadline import DEADLINE
+from db.listing.statement import LISTED
 
 log = logging.getLogger("permanode.api")
 access = logging.getLogger("permanode.access")

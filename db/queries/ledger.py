@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from db import schema
+from db.coverage import check_address, check_state
 from db.listing.page import Listing, Page, list_page, list_partition
 from db.listing.streams import get_chunk_size, partition_source
 from db.listing.turns import give_way
@@ -64,8 +65,9 @@ async def get_applied(store: Store, network: str) -> range:
 
 async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:
     """The row of `address_balances` as of a milestone; None for an address without history. Reads at most two
-    hints and two rows.
+    hints and two rows. Raises NotKeptHere for an address that a selective store does not keep.
     """
+    await check_address(store, address)
     before = Bound((ledger_index,))
     newest = Bound((ms_range_id(ledger_index, await get_chunk_size(store)),))
     # Every range with a hint has a row. Those of the milestone's own range may all be later ones.
@@ -111,8 +113,10 @@ async def list_changes(store: Store, milestone_index: int) -> AsyncIterator[list
     effect.
 
     A milestone may have hundreds of thousands, in the order of their ids. They are kept as bytes that sort in the order
-    of effect, because objects for each would take five times the memory, and seconds of the garbage collector.
+    of effect, because objects for each would take five times the memory, and seconds of the garbage collector. Raises
+    NotKeptHere for a selective store.
     """
+    await check_state(store, f"the list of changes of milestone {milestone_index}")
     by_message: dict[int, list[bytes]] = defaultdict(list)
     after: Bound | None = None
     while True:
@@ -156,7 +160,11 @@ async def list_updates_by_milestone(
     cursor: str | None,
     start: Bound | None = None,
 ) -> Page:
-    """Rows of `ledger_updates_by_milestone`, ascending by output id; created before spent. `newest`: the reverse."""
+    """Rows of `ledger_updates_by_milestone`, ascending by output id; created before spent. `newest`: the reverse.
+
+    Raises NotKeptHere for a selective store.
+    """
+    await check_state(store, f"the list of changes of milestone {milestone_index}")
     return await list_partition(
         store,
         schema.ledger_updates_by_milestone,

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from db import schema
+from db.coverage import check_address, check_state
 from db.listing.conditions import text_of
 from db.listing.cursor import CursorError
 from db.listing.page import Keep, Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
 from db.queries.lookups import By, QueryText, is_spent, list_states, roles_under, sieve_of
-from db.roles import ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
+from db.roles import ADDRESS, ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
 from db.store import Bound, Key, LedgerUnknown, Row, Store, Where
 from db.times import Window
 
@@ -23,6 +24,9 @@ UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
 
 UNSPENT_FROM = "unspent_from"
 """Key of keyspace_info: the first ledger index that `unspent_outputs` can answer; missing: all."""
+
+OWNERS = (ADDRESS, "state_controller")
+"""The variants of owners."""
 
 COMPACTED_TO = "compacted_to"
 """Key of keyspace_info: the milestone up to which spent outputs were examined. Rows of outputs that were spent by then
@@ -47,8 +51,14 @@ async def list_unspent(
     """A page of outputs under any of these keys that are unspent at a ledger index, each once.
 
     `as_of` is the current ledger index, or an earlier one with `is_fixed` (`db.listing.page.Listing`). A page that is
-    read from the lookups may be short or empty and still have a cursor.
+    read from the lookups may be short or empty and still have a cursor. Raises NotKeptHere for keys that a selective
+    store does not keep.
     """
+    for each in requested:
+        if each.variant in OWNERS:
+            await check_address(store, each.key)
+        else:
+            await check_state(store, f"the list of unspent outputs by {each.variant}")
     role_keys = roles_under(requested, kinds)
     query = QueryText("unspent", role_keys, where)
 
@@ -100,7 +110,9 @@ async def list_all_unspent(
     Raises:
         CursorError: The state in which the listing began is no longer kept.
         LedgerUnknown: The requested state is no longer kept.
+        NotKeptHere: The store is selective.
     """
+    await check_state(store, "the list of all unspent outputs")
     genesis = (await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1))[0]["ledger_index"]
     read, sieve = _read(columns, window), sieve_of(where)
     listing = Listing(

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.intervals import Intervals, in_words
+from db.intervals import Intervals, in_words, intersect
 from db.model import Lookup, Table
 from db.queries.ledger import RICHEST
 from db.queries.reconciliation import RECONCILED, Reconciliation
@@ -30,7 +30,7 @@ from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, unspent
 from etl.ledger_state.balances import balance_frames, balances
-from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
+from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near, owned_here
 from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.movements import movement_frames, movements
 from etl.ledger_state.native_tokens import token_updates
@@ -94,11 +94,13 @@ class Ledger:
         publication: the store, and the lake that the state follows from.
         measures: further frames to write with the state. Default: none.
         expected: returns what the state after some milestones must be. Default: nothing is compared.
+        within: the milestones that may be applied. Default: all complete ones.
     """
 
     publication: Publication
     measures: StateMeasures | None = None
     expected: Callable[[Intervals], LedgerComparison | None] = lambda _: None
+    within: Intervals | None = None
 
     def advance(self) -> None:
         """Applies genesis if necessary, then every complete milestone that follows without a gap.
@@ -116,7 +118,7 @@ class Ledger:
             frontier = genesis
         elif reads.info(DAYS_RANKED) is None:
             self._rank_days(genesis, frontier)
-        complete = reads.complete()
+        complete = reads.complete() if self.within is None else intersect(reads.complete(), self.within)
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
             most = self.publication.settings.ledger_near
@@ -139,7 +141,7 @@ class Ledger:
         """Writes the outputs and balances of genesis."""
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
-        outputs = genesis_outputs(lake.genesis())
+        outputs = owned_here(self.publication, genesis_outputs(lake.genesis()))
         changes = created_by(outputs)
         placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
         # No partition begins before the first milestone that is applied.
@@ -160,7 +162,8 @@ class Ledger:
             makers += self.measures.at_genesis(changes, genesis)
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
-        sums = reconciliation.at_genesis(lake.genesis(), genesis, supply(wealth.powers))
+        is_whole = self.publication.owners is None
+        sums = reconciliation.at_genesis(lake.genesis(), genesis, supply(wealth.powers)) if is_whole else None
         with self.publication.store.batch(publish=publish) as batch:
             compaction.forget(batch, self.publication.reads)
             self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
@@ -209,8 +212,9 @@ class Ledger:
             of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
             *map(of_balances.maker, balance_frames(chunk_size)),
             *map(of_movements.maker, movement_frames(chunk_size)),
-            *reason_makers(publication, applied, frontier, to, totals, near=found.near is not None),
         ]
+        if publication.owners is None:
+            makers += reason_makers(publication, applied, frontier, to, totals, near=found.near is not None)
         further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
         makers += further or []
         held = Wealth(*publication.reads.wealth(frontier))
@@ -221,9 +225,10 @@ class Ledger:
         if compared is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
             _expect(compared, found, frontier, to)
-        sums = reconciliation.after(
-            publication.reads, publication.lake.genesis(), found, supply(held.powers), frontier, to
-        )
+        sums = None
+        if publication.owners is None:
+            whole = publication.lake.genesis()
+            sums = reconciliation.after(publication.reads, whole, found, supply(held.powers), frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
             if opened is not None:
                 publication.record(batch, opened)
@@ -283,7 +288,7 @@ class Ledger:
         makers: list[FrameMaker],
         wealth: Wealth,
         ledger_index: int,
-        sums: Reconciliation,
+        sums: Reconciliation | None,
         *,
         analysed: bool,
         compared: LedgerComparison | None = None,
@@ -301,8 +306,9 @@ class Ledger:
             else:
                 batch.delete(schema.distribution, (network, old))
                 batch.delete(schema.rich_list, (network, old))
-        reconciliation.report_wrong_sum(self.publication.report, sums)
-        self._upsert(batch, schema.keyspace_info, [(RECONCILED, sums.text())])
+        if sums is not None:
+            reconciliation.report_wrong_sum(self.publication.report, sums)
+            self._upsert(batch, schema.keyspace_info, [(RECONCILED, sums.text())])
         if analysed:
             self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
         self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])

@@ -82,6 +82,8 @@ COUNTED = pa.schema(
 )
 """The columns of a change that lookups count."""
 
+ADDRESS = pa.schema({"address": pa.binary()})
+
 OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
 """The columns of CHANGES that only Stardust outputs have."""
 
@@ -133,9 +135,11 @@ def far(
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         values = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
-    created = _with(created_by(genesis_outputs(held).unionByName(made)), null)
+    created = _with(created_by(owned_here(publication, genesis_outputs(held).unionByName(made))), null)
     known = created.select("output_id", *(name for name in OWNED if name not in null))
-    spent = _with(_spent(tables.spent(messages)).join(known, "output_id", "left"), null)
+    # A selective lake does not have what else its transactions spend.
+    how = "left" if publication.owners is None else "inner"
+    spent = _with(_spent(tables.spent(messages)).join(known, "output_id", how), null)
     whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in values))
     folder = publication.staging.write("changes", whole)
     written = publication.spark.read.schema(whole.schema).parquet(str(folder))
@@ -155,18 +159,23 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     chunk_size = publication.store_settings.chunk_size
     run = [(frontier + 1, to)]
     messages = publication.few_run(run).messages if publication.few else publication.lake.messages(run)
-    created = _rows(publication, "created", created_by(tables.created(messages)).select(MADE.names))
+    made = owned_here(publication, tables.created(messages))
+    created = _rows(publication, "created", created_by(made).select(MADE.names))
     spent = _rows(publication, "spent", _spent(tables.spent(messages)))
     ids = spent["output_id"].to_pylist()
     owners = zip(*(created[name].to_pylist() for name in OWNED), strict=True)
     found = dict(zip(created["output_id"].to_pylist(), owners, strict=True))
     found |= reads.owners([output_id for output_id in ids if output_id not in found])
+    if publication.owners is not None:
+        found = {output_id: owned for output_id, owned in found.items() if owned[1] in publication.owners}
+        spent = spent.filter(pc.is_in(spent["output_id"], pa.array([*found], pa.binary())))
+        ids = spent["output_id"].to_pylist()
     unknown = (None,) * len(OWNED)
     for position, (name, kind) in enumerate(OWNED.items()):
         values = [found.get(output_id, unknown)[position] for output_id in ids]
         spent = spent.append_column(name, pa.array(values, kind))
-    made = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
-    changes = made.append_column("owner", _owners(made))
+    changed = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
+    changes = changed.append_column("owner", _owners(changed))
     touched = sorted(set(changes["address"].to_pylist()) - {None})
     rows = arrow_frame(spark, changes)
     begun = max(genesis + 1, window(frontier + 1, chunk_size))
@@ -182,6 +191,14 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
         sorted({ms_range_id(index, chunk_size) for index in created_in}),
         Near(changes, reads.balances(touched, frontier)),
     )
+
+
+def owned_here(publication: Publication, outputs: DataFrame) -> DataFrame:
+    """The outputs (`tables.created`) whose named owner the ledger state contains."""
+    if publication.owners is None:
+        return outputs
+    rows = [(address,) for address in sorted(publication.owners)]
+    return outputs.join(few_rows(publication.spark, ADDRESS, rows), "address", "left_semi")
 
 
 def genesis_outputs(genesis: DataFrame) -> DataFrame:

@@ -84,6 +84,8 @@ class Publication:
     notify: Notify
     few: bool = False
     """Whether this process may hold all rows: there are at most FEW_MESSAGES messages."""
+    owners: frozenset[bytes] | None = None
+    """The addresses whose outputs the ledger state contains. None: all."""
     few_runs: dict[str, FewRun] = field(default_factory=dict)
     """The rows of the lake that this process holds, by milestones."""
 
