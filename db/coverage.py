@@ -57,11 +57,12 @@ async def find_coverage(store: Store) -> Coverage | None:
     return read[1]
 
 
-async def missing(store: Store, what: str) -> NotFound:
-    """Returns the error for an object that is not in the store."""
-    if await find_coverage(store) is None:
+async def missing(store: Store, what: str, kept_by: Filter | None = None) -> NotFound:
+    """Returns the error for an object that is not in the store. `kept_by`: the filter that would keep it, if known."""
+    coverage = await find_coverage(store)
+    if coverage is None or kept_by in coverage:
         return NotFound(what)
-    return NotKeptHere(f"{what} is not kept here: this archive keeps a selection, which its /sync lists under kept")
+    return NotKeptHere(f"{what} is not kept here: this archive keeps a selection of messages")
 
 
 async def check_listing(store: Store, lookup: Lookup, key: str) -> None:

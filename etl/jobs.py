@@ -51,6 +51,7 @@ IOTA_REPAIR: tuple[Step[IotaRun], ...] = (
 """Lake → some milestones of a store of an IOTA network."""
 
 WORMHOLE: tuple[Step[WormholeRun], ...] = (
+    Step("selection", "adds the filters of a selective store", wormhole.choose),
     Step("beside", "reads the price file and the token list as a whole", wormhole.read_beside),
     Step("decode", "reads VAAs and cells, verifies them, adds them, prices and tokens to the lake", wormhole.decode),
     Step("tables", "computes the rows of all messages that the files affect and writes them", wormhole.fill_tables),
@@ -59,6 +60,7 @@ WORMHOLE: tuple[Step[WormholeRun], ...] = (
 """Files → a store of a Wormhole network."""
 
 WORMHOLE_REBUILD: tuple[Step[WormholeRun], ...] = (
+    WORMHOLE[0],
     Step("tables", "replaces all rows of the store by those of the lake", wormhole.refill_tables),
 )
 """Lake → a store of a Wormhole network."""

@@ -94,10 +94,9 @@ def load(
         LeaseHeld: another run writes to the store.
     """
     if store_settings.wormhole_network is not None:
-        spanned = first is not None or last is not None
-        only_iota = {"range": spanned, "force": force, "genesis": genesis, "bulk": bulk, "keep": keep}
+        only_iota = {"range": (first, last) != (None, None), "force": force, "genesis": genesis, "bulk": bulk}
         _reject_options({name for name, given in only_iota.items() if given}, store_settings)
-        return _load_vaas(store_settings, settings, sources, prices, tokens, notify)
+        return _load_vaas(store_settings, settings, sources, prices, tokens, keep, notify)
     _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
     files = archive_files(sources) if sources or genesis is None else []
     size = bytes_of(files)
@@ -340,6 +339,7 @@ def _load_vaas(
     sources: list[Path],
     prices: Path | None,
     tokens: Path | None,
+    keep: Sequence[str],
     notify: Notify,
 ) -> Report:
     files = vaa_files(sources) if sources else []
@@ -352,7 +352,7 @@ def _load_vaas(
         open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication,
         noted(publication),
     ):
-        run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens))
+        run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens, keep))
     return publication.report
 
 

@@ -6,7 +6,7 @@ Invalid lines become rejects, not errors. The results have the form of the table
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -29,6 +29,9 @@ from ledger.wormhole.guardians import find_update
 from ledger.wormhole.payloads import AssetMeta, decode_payload
 from ledger.wormhole.vaa import Vaa, decode_vaa, digest
 from ledger.wormhole.verify import History, verify
+
+Emitters: TypeAlias = frozenset[tuple[int, bytes]]
+"""Chain and address of each."""
 
 BATCH_ROWS = 500
 
@@ -97,11 +100,12 @@ METAS = pa.schema(
 )
 
 
-def to_cells(places: DataFrame, network: str, sums: TaskSet) -> DataFrame:
+def to_cells(places: DataFrame, network: str, sums: TaskSet, emitters: Emitters | None = None) -> DataFrame:
     """(file, line, offset, length) → CELLS: a row per cell and a row per reject. `sums` gets the sums of all batches
-    (etl.expectations.cells.BatchSums).
+    (etl.expectations.cells.BatchSums). `emitters`: those whose cells are kept. None: all.
     """
-    return places.mapInArrow(partial(_read, network=network, sums=sums), from_arrow_schema(CELLS))
+    read = partial(_read, network=network, sums=sums, emitters=emitters)
+    return places.mapInArrow(read, from_arrow_schema(CELLS))
 
 
 def to_rows(grouped: DataFrame, network: str, history: History, sums: TaskSet) -> DataFrame:
@@ -138,7 +142,9 @@ def _batches(
         yield made()
 
 
-def _read(batches: Iterator[pa.RecordBatch], *, network: str, sums: TaskSet) -> Iterator[pa.RecordBatch]:
+def _read(
+    batches: Iterator[pa.RecordBatch], *, network: str, sums: TaskSet, emitters: Emitters | None
+) -> Iterator[pa.RecordBatch]:
     collect_rarely()
     reader = LineReader()
 
@@ -147,7 +153,7 @@ def _read(batches: Iterator[pa.RecordBatch], *, network: str, sums: TaskSet) -> 
             for place in batch.to_pylist():
                 try:
                     data = reader.read(place["file"], place["offset"], place["length"])
-                    found = [_cell_row(cell, network) for cell in read_line(data)]
+                    found = [_cell_row(cell, network) for cell in read_line(data) if _is_kept(cell, emitters)]
                 except (LineError, OSError, EOFError) as error:
                     at = {"file": place["file"], "line": place["line"], "item": "", "reason": str(error)}
                     found = [{"reject": {"milestone_index": UNKNOWN_MILESTONE} | at}]
@@ -160,6 +166,10 @@ def _read(batches: Iterator[pa.RecordBatch], *, network: str, sums: TaskSet) -> 
 
     yield from _batches(rows(), CELLS, add_sums)
     reader.close()
+
+
+def _is_kept(cell: Cell, emitters: Emitters | None) -> bool:
+    return emitters is None or (cell.chain, cell.emitter) in emitters
 
 
 def _cell_row(cell: Cell, network: str) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
+from etl.wormhole.decode import Emitters
 from etl.wormhole.places import find_places
 from etl.writers.frame_writer import Earlier
 from etl.writers.publish import Publication
@@ -78,9 +79,11 @@ class VaaLoad:
             raise StoreMismatch("expected the store of a Wormhole network for VAAs")
         return network
 
-    def add_to_lake(self, files: Sequence[Path], beside: Beside) -> DataFrame:
-        """Adds the files' cells, the prices and the token list to the lake. Returns the files' cells."""
-        cells = self._decode(files)
+    def add_to_lake(self, files: Sequence[Path], beside: Beside, emitters: Emitters | None) -> DataFrame:
+        """Adds the files' cells, the prices and the token list to the lake. Returns the files' cells. `emitters`: those
+        whose cells are kept. None: all.
+        """
+        cells = self._decode(files, emitters)
         if beside.priced is not None:
             self._replace("prices", beside.priced, "token_key", "day")
         if beside.listed is not None:
@@ -99,14 +102,14 @@ class VaaLoad:
         touched = self._assembled(ids, lake.read("token_list"))
         self._write(touched, lake.read("prices"), publish=True, is_rebuild=True)
 
-    def _decode(self, files: Sequence[Path]) -> DataFrame:
+    def _decode(self, files: Sequence[Path], emitters: Emitters | None) -> DataFrame:
         """The cells of the files, after they were written to the lake."""
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
         places, sources, broken, names = find_places(files, Limits.of(self.publication.settings))
         tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = arrow_frame(spark, places).repartition(tasks)
         sums = task_set(spark)
-        folder, read = self._staged("cells", decode.to_cells(planned, self.network, sums))
+        folder, read = self._staged("cells", decode.to_cells(planned, self.network, sums, emitters))
         cells = read.where("reject IS NULL").drop("reject")
         rejects = read.where("reject IS NOT NULL").select("reject.*")
         rejects = rejects.unionByName(arrow_frame(spark, reject_table(UNKNOWN_MILESTONE, broken)))

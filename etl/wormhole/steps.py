@@ -3,6 +3,7 @@
 Each function takes a WormholeRun and returns the WormholeRun for the next step.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from pyspark.sql import DataFrame
 from etl.engine.arrow_frames import arrow_frame
 from etl.lake.summary import reject_lines
 from etl.sources.files import shown_name
+from etl.wormhole.decode import Emitters
 from etl.wormhole.load import Beside, VaaLoad
 from etl.wormhole.prices import read_prices
+from etl.wormhole.selection import choose_emitters
 from etl.wormhole.token_list import read_token_list
 from etl.writers.publish import Publication
 
@@ -26,6 +29,8 @@ class WormholeRun:
         files: files of VAAs, or of cells of the event tables.
         prices: CSV file of token prices.
         tokens: CSV file with a list of tokens.
+        keep: filters of emitters to add, as text (ledger/selection.py).
+        emitters: the emitters that a selective store keeps. None: all. Set by `choose`.
         beside: rows of the price file and of the token list. Set by `read_beside`.
         cells: cells of the files. Set by `decode`.
     """
@@ -34,6 +39,8 @@ class WormholeRun:
     files: list[Path] = field(default_factory=list)
     prices: Path | None = None
     tokens: Path | None = None
+    keep: Sequence[str] = ()
+    emitters: Emitters | None = None
     beside: Beside = field(default_factory=Beside)
     cells: DataFrame | None = None
 
@@ -41,6 +48,11 @@ class WormholeRun:
     def load(self) -> VaaLoad:
         """The computations over the run's store and lake."""
         return VaaLoad(self.publication)
+
+
+def choose(run: WormholeRun) -> WormholeRun:
+    """Adds the filters of the run to those of a selective store."""
+    return replace(run, emitters=choose_emitters(run.publication, run.keep))
 
 
 def read_beside(run: WormholeRun) -> WormholeRun:
@@ -54,7 +66,7 @@ def read_beside(run: WormholeRun) -> WormholeRun:
 def decode(run: WormholeRun) -> WormholeRun:
     """Reads and verifies the files' cells and adds them, the prices and the token list to the lake."""
     with run.publication.report.timed("decode"):
-        return replace(run, cells=run.load.add_to_lake(run.files, run.beside))
+        return replace(run, cells=run.load.add_to_lake(run.files, run.beside, run.emitters))
 
 
 def fill_tables(run: WormholeRun) -> WormholeRun:

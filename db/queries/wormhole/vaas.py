@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from db.coverage import missing
 from db.listing.page import Listing, Page, list_page
 from db.listing.spans import Position, within
 from db.listing.streams import HintedStream, PartitionStream, Source, Stream, lookup_source
@@ -28,6 +29,8 @@ from db.schema.wormhole_tables import (
 )
 from db.store import Bound, Key, NotFound, Row, Store
 from db.utc_days import DAY_S
+from ledger.selection import EMITTER
+from ledger.selection import Filter as KeptFilter
 from ledger.wormhole.ids import row_key, sequence_key
 
 KINDS = ("recent", "chain", "emitter", "transaction", "id", "sender", "recipient", "token", "value")
@@ -88,7 +91,8 @@ async def get_vaa(
     for row in rows:
         if row["canonical"]:
             return row, written
-    raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
+    address = bytes.fromhex(emitter)
+    raise await missing(store, f"VAA {row_key(chain, address, sequence)}", KeptFilter(EMITTER, address, chain))
 
 
 async def get_verified(
