@@ -93,11 +93,15 @@ def files_of(root: str) -> Files:
 
 
 def define_lake(database: Database, files: Files) -> None:
-    """Defines the views lake_TABLE. A table without files has no rows."""
+    """Defines the views lake_TABLE. A table without files has no rows. A column that its files do not have is null."""
     for name, paths in files.items():
         fields = schema_of(TABLES[name].ddl)
         if paths:
-            rows = f"SELECT * FROM read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+            read = f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+            present = {column for column, *_ in database.run(f"DESCRIBE SELECT * FROM {read}")}
+            added = [each for each in fields if each.name not in present]
+            nulls = "".join(f', CAST(NULL AS {in_duckdb(each.dataType)}) AS "{each.name}"' for each in added)
+            rows = f"SELECT *{nulls} FROM {read}"
         else:
             columns = ", ".join(f'CAST(NULL AS {in_duckdb(each.dataType)}) AS "{each.name}"' for each in fields)
             rows = f"SELECT {columns} WHERE false"

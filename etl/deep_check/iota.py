@@ -60,7 +60,7 @@ KNOWN = """
 SELECT least(frontier(), min(spent.milestone_index) - 1)
 FROM attached_inputs AS spent LEFT JOIN ledger_outputs AS made ON made.output_id = spent.output_id
 WHERE spent.inclusion_state = 1 AND spent.kind = 0 AND spent.milestone_index > genesis_index()
-  AND spent.milestone_index <= frontier() AND made.output_id IS NULL
+  AND spent.milestone_index <= frontier() AND made.output_id IS NULL AND all_owned()
 """
 """The same, or the milestone before the first one that spends an output which nothing created."""
 

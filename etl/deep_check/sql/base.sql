@@ -28,7 +28,7 @@ WHERE output.kind <> 2;
 -- Outputs of genesis, once they were applied.
 CREATE VIEW genesis_outputs AS
 SELECT milestone_index, ms_timestamp, output_id, message_id, kind AS output_type, address, amount, data, stardust
-FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL;
+FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL AND is_owned(address);
 
 -- Every input of a transaction with the bytes of its unlock and the address that signed it.
 CREATE VIEW attached_inputs AS
@@ -51,7 +51,7 @@ FROM (
 CREATE VIEW ledger_outputs AS
 SELECT milestone_index, ms_timestamp, white_flag_index, message_id, idx, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust
-FROM attached_outputs WHERE included
+FROM attached_outputs WHERE included AND is_owned(address)
 UNION ALL
 SELECT milestone_index, ms_timestamp, NULL, message_id, NULL, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END, stardust

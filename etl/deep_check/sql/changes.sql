@@ -14,7 +14,7 @@ SELECT spent.milestone_index, spent.ms_timestamp, spent.white_flag_index, spent.
   made.amount, made.data, made.stardust, made.milestone_index
 FROM attached_inputs AS spent LEFT JOIN ledger_outputs AS made ON made.output_id = spent.output_id
 WHERE spent.inclusion_state = 1 AND spent.kind = 0 AND spent.milestone_index <= frontier()
-  AND spent.milestone_index > genesis_index();
+  AND spent.milestone_index > genesis_index() AND (made.output_id IS NOT NULL OR all_owned());
 
 -- Addresses after each milestone that changed them.
 CREATE TABLE balances AS

@@ -17,7 +17,7 @@ inputs AS (
   FROM attached_inputs AS own
   LEFT JOIN spenders AS spender ON spender.output_id = own.output_id
   LEFT JOIN ledger_outputs AS made ON made.output_id = own.output_id
-  WHERE own.inclusion_state = 2 AND own.kind = 0 AND own.milestone_index <= frontier()
+  WHERE own.inclusion_state = 2 AND own.kind = 0 AND own.milestone_index <= frontier() AND all_owned()
 ),
 decided AS (
   SELECT message_id, true AS is_decided, arg_min(reason, idx) FILTER (reason IS NOT NULL) AS reason
