@@ -134,15 +134,15 @@ def parse_proof_json(value: Any) -> InclusionProof:
     def parse_message(message: Any) -> bytes:
         return _decoded(form.codec.pack, message, form.codec.decode)
 
-    path: AuditPath | ParentPath
-    if form.codec is CHRYSALIS and "parents" in value and "proof" not in value:
-        path = nested(value, "parents", lambda parents: ParentPath(tuple(_each(parents, parse_message))))
-    else:
-        path = nested(value, "proof", lambda tree: parse_audit_path_json(tree, form.prefix))
+    def parse_path() -> AuditPath | ParentPath:
+        if form.codec is CHRYSALIS and "parents" in value and "proof" not in value:
+            return nested(value, "parents", lambda parents: ParentPath(tuple(_each(parents, parse_message))))
+        return nested(value, "proof", lambda tree: parse_audit_path_json(tree, form.prefix))
+
     return InclusionProof(
         nested(value, "milestone", lambda milestone: _decoded(form.parse_milestone, milestone)),
         nested(value, form.message_key, parse_message),
-        path,
+        parse_path(),
     )
 
 

@@ -16,13 +16,16 @@ NETWORKS = {"chrysalis": "permatest-1", "stardust": "permatest-2"}
 
 @dataclass(frozen=True)
 class Selectable:
-    """A message in hex: its milestone, its white-flag index, its tags, and the Ed25519 addresses that it names."""
+    """A message in hex: its milestone, its white-flag index, its tags, those of them that are not features of outputs,
+    and the Ed25519 addresses that it names.
+    """
 
     milestone: int
     place: int
     message_id: str
     state: str
     tags: frozenset[str]
+    own_tags: frozenset[str]
     addresses: frozenset[str]
     carries: bool
     size: int
@@ -63,14 +66,15 @@ def _of_line(line: dict[str, Any]) -> Iterator[Selectable]:
         signers = {f"00{blake2b(bytes.fromhex(_bare(key)), digest_size=32).hexdigest()}" for key in keys}
         inside = essence.get("payload") or {}
         outputs = essence.get("outputs") or []
-        tags = {_bare(each["tag"]) for each in (payload, inside, *_features(outputs)) if "tag" in each}
-        tags |= {each["index"] for each in (payload, inside) if each.get("type") == 2}
+        own = {_bare(each["tag"]) for each in (payload, inside) if "tag" in each}
+        own |= {each["index"] for each in (payload, inside) if each.get("type") == 2}
         yield Selectable(
             index,
             entry["metadata"].get("whiteFlagIndex", place),
             _bare(entry["id"]),
             entry["metadata"]["ledgerInclusionState"],
-            frozenset(tags),
+            frozenset(own | {_bare(each["tag"]) for each in _features(outputs) if "tag" in each}),
+            frozenset(own),
             frozenset(signers | {f"00{each}" for each in _hashes(outputs)}),
             payload.get("type") == 1 and "index" in payload and payload["index"] == index,
             len(entry["bytes_hex"].removeprefix("0x")) // 2,

@@ -32,7 +32,7 @@ from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, 
 from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near, owned_here
 from etl.ledger_state.conflict_reasons import reason_makers
-from etl.ledger_state.movements import movement_frames, movements
+from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import Wealth
 from etl.report import Progress
@@ -193,7 +193,7 @@ class Ledger:
             placement = self._placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
-        after, moved = balances(applied, before, frontier), movements(news, genesis)
+        after, moved = balances(applied, before, frontier), movements(news, genesis, receipt_ids(publication, run))
         if in_process:
             # Several frames read each of them.
             after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))

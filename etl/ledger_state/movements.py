@@ -8,10 +8,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.intervals import Intervals
 from db.partitions import movement_window
 from db.roles import ADDRESS
 from etl.tables.partition_columns import range_of
 from etl.tables.row_frames import RowFrame
+from etl.writers.publish import Publication
 
 MOVEMENT_KIND = "movement"
 """addresses_hints.output_kind of address_movements."""
@@ -25,8 +27,20 @@ AFTER_CONE = 2**31 - 1
 EFFECT = ["milestone_index", "transaction_id"]
 
 
-def movements(changes: DataFrame, genesis: int) -> DataFrame:
-    """The rows of address_movements, without those that follow from the milestone, of these changes."""
+def receipt_ids(publication: Publication, run: Intervals) -> DataFrame | None:
+    """The ids of the milestones of a run with a receipt, for a state of selected addresses. None: the changes contain
+    all that transactions spend, from which migrations follow.
+    """
+    if publication.owners is None:
+        return None
+    receipts = publication.lake.milestones(run).where("receipt IS NOT NULL")
+    return receipts.select(F.col("milestone_id").alias("transaction_id"), F.lit(1).alias("migrated"))
+
+
+def movements(changes: DataFrame, genesis: int, receipts: DataFrame | None = None) -> DataFrame:
+    """The rows of address_movements, without those that follow from the milestone, of these changes. `receipts`: of
+    `receipt_ids`.
+    """
     signed = F.expr("CASE WHEN is_spent THEN -amount ELSE amount END")
     by_address = changes.groupBy(*EFFECT, "address").agg(
         F.min(F.coalesce("white_flag_index", F.lit(AFTER_CONE))).alias("white_flag_index"),
@@ -45,8 +59,11 @@ def movements(changes: DataFrame, genesis: int) -> DataFrame:
     rows = by_effect.select(
         *EFFECT, "white_flag_index", "ms_timestamp", "senders", "recipients", F.inline("parts")
     ).where("amount <> 0")
+    migration = "size(senders) = 0"
+    if receipts is not None:
+        rows, migration = rows.join(receipts, "transaction_id", "left"), "migrated = 1"
     kinds = f"CASE WHEN milestone_index = {genesis} AND size(senders) = 0 THEN '{GENESIS}' "
-    kinds += f"WHEN size(senders) = 0 THEN '{MIGRATION}' ELSE '{TRANSACTION}' END"
+    kinds += f"WHEN {migration} THEN '{MIGRATION}' ELSE '{TRANSACTION}' END"
     others = "array_remove(CASE WHEN amount > 0 THEN senders ELSE recipients END, hex(address))"
     return rows.select(
         "address",

@@ -206,7 +206,7 @@ def check_planned(
     if planned["known"]:
         _keep_reasons(checked, planned["known"])
     if selection is not None:
-        place = next(iter(planned["copies"]), {"file": "lake", "line": 0})
+        place: dict[str, Any] = next(iter(planned["copies"]), {"file": "lake", "line": 0})
         return select(checked, selection, place["file"], place["line"])
     return checked
 

@@ -46,9 +46,9 @@ def _milestone_of(index: int, known: Sequence[dict[str, Any]]) -> Milestone | No
             return payload if isinstance(payload, stardust_values.Milestone) and payload.index == index else None
     for row in known:
         if row["proof"] is None:
-            payload = chrysalis.decode_message(row["message"]).payload
-            if isinstance(payload, chrysalis.Milestone) and payload.index == index:
-                return payload
+            carried = chrysalis.decode_message(row["message"]).payload
+            if isinstance(carried, chrysalis.Milestone) and carried.index == index:
+                return carried
     return None
 
 

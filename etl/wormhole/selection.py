@@ -6,7 +6,7 @@ by its own signatures, so nothing else is stored with it.
 
 from collections.abc import Sequence
 
-from db.coverage import KEPT, format_coverage
+from db.coverage import KEPT, Coverage, format_coverage
 from db.schema import keyspace_info
 from etl.lake.coverage import read_coverage, write_coverage
 from etl.wormhole.decode import Emitters
@@ -27,7 +27,7 @@ def choose_emitters(publication: Publication, keep: Sequence[str]) -> Emitters |
     if held is None and lake.has("vaas"):
         raise ValueError("--keep: this store or its lake has all messages. Load a selection into others")
     added = parse_filters(keep, kinds=(EMITTER,)) if keep else frozenset()
-    coverage = {each: [] for each in added} | dict(held or {})
+    coverage: Coverage = {**{each: [] for each in added}, **(held or {})}
     if held is None or coverage.keys() != held.keys():
         write_coverage(lake, coverage)
     if publication.reads.info(KEPT) != (text := format_coverage(coverage)):

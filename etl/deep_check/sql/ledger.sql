@@ -59,7 +59,8 @@ SELECT address, range_of(milestone_index) AS ms_range_id,
   milestone_index - (milestone_index % chunk_size()) % CAST(ceil(chunk_size() / 100) AS INTEGER) AS partition_id,
   milestone_index, effects.white_flag_index, transaction_id,
   CASE WHEN len(senders) > 0 THEN 'transaction' WHEN milestone_index = genesis_index() THEN 'genesis'
-    ELSE 'migration' END AS kind,
+    WHEN all_owned() OR transaction_id IN (SELECT milestone_id FROM lake_milestones WHERE receipt.payload IS NOT NULL)
+      THEN 'migration' ELSE 'transaction' END AS kind,
   amount,
   unhex(coalesce(list_aggregate(
     list_filter(CASE WHEN amount > 0 THEN senders ELSE recipients END, lambda each: each <> hex(address)),

@@ -108,12 +108,19 @@ def test_without_addresses_there_is_no_state(stores: Stores, files: dict[str, Pa
     assert (report.ledger_index, report.exit_code) == (None, 0)
 
 
+@pytest.fixture(scope="module")
+def part_of_chrysalis(stores: Stores, files: dict[str, Path]) -> Loading:
+    loading = stores(network="permatest-1")
+    first, _ = two_addresses("chrysalis")
+    loading.load(files["chrysalis"], genesis=GENESIS["chrysalis"], keep=[f"address:0x{first}"])
+    return loading
+
+
 async def test_balances_of_selected_addresses_are_served_and_others_are_not_kept(
-    stores: Stores, whole: dict[str, Loading], files: dict[str, Path]
+    part_of_chrysalis: Loading, whole: dict[str, Loading]
 ) -> None:
     first, second = two_addresses("chrysalis")
-    loading = stores(network="permatest-1")
-    loading.load(files["chrysalis"], genesis=GENESIS["chrysalis"], keep=[f"address:0x{first}"])
+    loading = part_of_chrysalis
     with closing(open_store(loading.store)) as part, closing(open_store(whole["chrysalis"].store)) as full:
         mounts = {"part": NetworkMount(part, "permatest-1", "atoi"), "full": NetworkMount(full, "permatest-1", "atoi")}
         app = create_app(mounts, "part", ApiSettings())
