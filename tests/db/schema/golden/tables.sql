@@ -19,6 +19,13 @@ CREATE TABLE messages_by_milestone (
   PRIMARY KEY (milestone_index, white_flag_index, message_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE message_proofs (
+  message_id BLOB NOT NULL,
+  milestone_index INTEGER,
+  proof BLOB,
+  PRIMARY KEY (message_id)
+) WITHOUT ROWID;
+
 CREATE TABLE parents (
   parent_id BLOB NOT NULL,
   milestone_index INTEGER NOT NULL,
