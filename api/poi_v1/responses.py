@@ -53,7 +53,7 @@ class MessageProof(BaseModel):
 
 
 class ParentsProof(BaseModel):
-    """The proof that a Chrysalis milestone references a message that changed nothing: the messages between them."""
+    """The proof that a Chrysalis milestone references a message without an effect, by the messages between them."""
 
     milestone: MilestonePayload
     message: Message

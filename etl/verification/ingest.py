@@ -133,7 +133,7 @@ class Ingest:
             self.lake.set_aside(wanted)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         if coverage is not None:
-            # A part of a milestone is no copy of it.
+            # A part of a milestone is not a copy of it.
             check = _keeping(whole, check, lambda: decoding.results)
             in_lake, whole = [], intersect(whole, covered)
         todo = wanted if force else subtract(wanted, whole)
