@@ -42,7 +42,7 @@ document.addEventListener("keydown", (event) => {
     stops[(stops.indexOf(document.activeElement) + step) % stops.length].focus();
     event.preventDefault();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open || event.target.closest("input, select, textarea")) return;
   const shortcut = SHORTCUTS[event.key];
   if (shortcut) {
     event.preventDefault();
