@@ -7,6 +7,8 @@ interval of the cover, and the rows or divisions of the key where the page is.
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TypeAlias
 
 from db import schema
 from db.listing.spans import within
@@ -22,11 +24,16 @@ from ledger.completeness.intervals import Interval, cover, size_of
 from ledger.completeness.proof import Listing
 from ledger.completeness.records import IntervalRecord
 from ledger.completeness.tiles import Tile, decode_tile
-from ledger.completeness.trees import Child, Leaf, place_of
+from ledger.completeness.trees import GROUP, Leaf, groups_of, place_of
 from ledger.crypto.log_tree import HASH_BYTES
 
 PAGE = 1_000
+"""Rows that are read and hashed at once."""
+
 CHILD_BYTES = 4 + 4 + HASH_BYTES
+
+Node: TypeAlias = tuple[Interval, Leaf]
+"""An interval that has rows of the key, and the key's leaf there."""
 
 OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
 """Name of a family → the role of its outputs."""
@@ -74,8 +81,7 @@ async def fetch_rows(store: Store, trees: FetchedTrees, listing: Listing, index:
     Raises:
         StoreDamaged: rows and trees contradict each other.
     """
-    for interval, leaf, passed in _present(trees, listing):
-        await _divide(store, trees, listing, interval, leaf, index - passed, index + count - passed)
+    await _read(store, trees, listing, await _touched(store, trees, listing, _present(trees, listing), index, count))
 
 
 async def fetch_trees(store: Store, listing: Listing, index: int, count: int) -> FetchedTrees:
@@ -87,22 +93,26 @@ async def fetch_trees(store: Store, listing: Listing, index: int, count: int) ->
 
 async def find_index(store: Store, trees: FetchedTrees, listing: Listing, row: bytes) -> int:
     """The number of rows of a listing before a row id. `trees`: of `locate_key` for the same listing."""
-    total = 0
-    for interval, leaf, passed in _present(trees, listing):
-        if milestone_of(row) <= interval.end:
-            return passed + await _count_before(store, listing, interval, leaf, row)
-        total = passed + leaf.count
-    return total
-
-
-def _present(trees: FetchedTrees, listing: Listing) -> Iterator[tuple[Interval, Leaf, int]]:
-    """The intervals of the cover that have the key, its leaves there, and the number of rows before each."""
     passed = 0
-    for interval in cover(listing.first, listing.end):
-        leaf = trees.leaf(interval)
-        if leaf is not None:
-            yield interval, leaf, passed
+    having = _present(trees, listing)
+    while True:
+        for interval, leaf in having:
+            if milestone_of(row) <= interval.end:
+                break
             passed += leaf.count
+        else:
+            return passed
+        if interval not in trees.rows_of and interval not in trees.divisions:
+            await _open(store, trees, listing, interval, leaf)
+        if interval in trees.rows_of:
+            return passed + bisect_left(trees.rows_of[interval], row)
+        having = trees.divisions[interval]
+
+
+def _present(trees: FetchedTrees, listing: Listing) -> list[Node]:
+    """The intervals of the cover that have the key."""
+    leaves = ((interval, trees.leaf(interval)) for interval in cover(listing.first, listing.end))
+    return [(interval, leaf) for interval, leaf in leaves if leaf is not None]
 
 
 async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Row | None) -> None:
@@ -148,88 +158,103 @@ def _parts(data: bytes) -> Iterator[bytes]:
         at = end
 
 
-async def _divide(
-    store: Store, trees: FetchedTrees, listing: Listing, interval: Interval, leaf: Leaf, start: int, stop: int
-) -> None:
-    """Reads the rows from `start` to before `stop` of the key in an interval, which may exceed them on both sides, with
-    the leaves of the intervals inside it.
+async def _touched(
+    store: Store, trees: FetchedTrees, listing: Listing, having: Sequence[Node], start: int, count: int
+) -> list[Node]:
+    """The intervals with `count` of the rows of the key from `start` on whose rows are read at once: those of level 0,
+    and those with few rows.
     """
-    if max(0, start) >= min(leaf.count, stop):
-        return
-    divided = await _find_division(store, listing, interval, leaf)
-    if divided is None:
-        _add_rows(trees, interval, leaf, await _rows(store, listing, interval))
-        return
-    single, children = divided
-    for level in range(single.level, interval.level):
-        trees.inner[Interval(level, single.start // size_of(level))] = leaf
-    if not children:
-        _add_rows(trees, single, leaf, await _rows(store, listing, single))
+    found: list[Node] = []
     passed = 0
-    for child in children:
-        inside, of_child = Interval(single.level - 1, child.number), Leaf(leaf.place, child.count, child.root)
-        trees.inner[inside] = of_child
-        await _divide(store, trees, listing, inside, of_child, start - passed, stop - passed)
-        passed += child.count
+    for interval, leaf in having:
+        if passed < start + count and start < passed + leaf.count:
+            if _is_read_whole(interval, leaf):
+                found.append((interval, leaf))
+            else:
+                if interval not in trees.divisions:
+                    await _open(store, trees, listing, interval, leaf)
+                division = trees.divisions[interval]
+                found += await _touched(store, trees, listing, division, start - passed, count)
+        passed += leaf.count
+    return found
 
 
-async def _count_before(store: Store, listing: Listing, interval: Interval, leaf: Leaf, row: bytes) -> int:
-    """The number of rows of the key in an interval before a row id."""
-    divided = await _find_division(store, listing, interval, leaf)
-    single, children = divided or (interval, [])
-    if not children:
-        return bisect_left(await _rows(store, listing, single), row)
-    passed = 0
-    for child in children:
-        inside = Interval(single.level - 1, child.number)
-        if milestone_of(row) <= inside.end:
-            return passed + await _count_before(store, listing, inside, Leaf(leaf.place, child.count, child.root), row)
-        passed += child.count
-    return passed
+async def _open(store: Store, trees: FetchedTrees, listing: Listing, interval: Interval, leaf: Leaf) -> None:
+    """Reads how the rows of the key in an interval are divided, or these rows."""
+    if _is_read_whole(interval, leaf):
+        await _read(store, trees, listing, [(interval, leaf)])
+        return
+    division = await _find_division(store, listing, interval, leaf)
+    try:
+        trees.add_division(interval, leaf, division)
+    except ValueError as error:
+        raise StoreDamaged(f"listing_parts: {error}") from error
 
 
-async def _find_division(
-    store: Store, listing: Listing, interval: Interval, leaf: Leaf
-) -> tuple[Interval, list[Child]] | None:
-    """The largest interval, this one or inside it, several of whose children have rows of the key, and these; or the
-    interval of level 0 that has all rows. None for a key with few rows, whose division follows from them.
-    """
-    if leaf.count < schema.DIVIDED_FROM or not interval.level:
-        return None
+def _is_read_whole(interval: Interval, leaf: Leaf) -> bool:
+    return not interval.level or leaf.count < schema.DIVIDED_FROM
+
+
+async def _find_division(store: Store, listing: Listing, interval: Interval, leaf: Leaf) -> list[Node]:
+    """How the many rows of the key in an interval above level 0 are divided: a result of `FetchedTrees.children`."""
     for level in range(interval.level, 0, -1):
         bounds = [each // size_of(level) for each in (interval.start, interval.end)]
         lower, upper = (Bound((level, number)) for number in bounds)
         rows = await store.slice(schema.listing_parts, (leaf.place.hex(),), lower=lower, upper=upper, limit=1)
         if rows:
             data = rows[0]["children"]
-            children = [data[at : at + CHILD_BYTES] for at in range(0, len(data), CHILD_BYTES)]
-            return Interval(level, rows[0]["number"]), [
-                Child(int.from_bytes(each[:4], "big"), int.from_bytes(each[4:8], "big"), each[8:]) for each in children
+            parts = [data[at : at + CHILD_BYTES] for at in range(0, len(data), CHILD_BYTES)]
+            numbers = [[int.from_bytes(each[at : at + 4], "big") for at in (0, 4)] for each in parts]
+            return [
+                (Interval(level - 1, number), Leaf(leaf.place, count, each[8:]))
+                for (number, count), each in zip(numbers, parts, strict=True)
             ]
-    (row,) = await _rows(store, listing, interval, limit=1)
-    return Interval(0, milestone_of(row) // size_of(0)), []
+    rows = await _stream(listing, interval, interval)(store, None, False).next(1)  # noqa: FBT003
+    return [(Interval(0, each["milestone_index"] // size_of(0)), leaf) for each in rows]
 
 
-def _add_rows(trees: FetchedTrees, interval: Interval, leaf: Leaf, rows: Sequence[bytes]) -> None:
-    try:
-        trees.add_rows(interval, leaf, rows)
-    except ValueError as error:
-        raise StoreDamaged(f"listing_tiles: {error}") from error
+async def _read(store: Store, trees: FetchedTrees, listing: Listing, nodes: Sequence[Node]) -> None:
+    """Reads all rows of the key in intervals that follow each other in the listing, unless they are known."""
+    for is_known, run in groupby(nodes, key=lambda each: each[0] in trees.rows_of or each[0] in trees.divisions):
+        if not is_known:
+            await _read_run(store, trees, listing, [*run])
 
 
-async def _rows(store: Store, listing: Listing, interval: Interval, limit: int | None = None) -> list[bytes]:
-    """The row ids of a listing in an interval, oldest first."""
-    table, source = _table_of(listing.family), _source_of(listing.family, listing.key)
-    span = (max(interval.start, listing.first), interval.end)
-    stream = within(source, [span])(store, None, False)  # noqa: FBT003
-    found: list[bytes] = []
-    while rows := await stream.next(limit or PAGE):
-        found += [_as_bytes(table, row) for row in rows]
-        if limit is not None:
-            return found[:limit]
-        if must_give_way():
-            await give_way()
-    return found
+async def _read_run(store: Store, trees: FetchedTrees, listing: Listing, run: Sequence[Node]) -> None:
+    table = _table_of(listing.family)
+    stream = _stream(listing, run[0][0], run[-1][0])(store, None, False)  # noqa: FBT003
+    missing = sum(leaf.count for _, leaf in run)
+    waiting: list[bytes] = []
+    for interval, leaf in run:
+        rows, groups = list[bytes](), list[bytes]()
+        while len(rows) < leaf.count:
+            if not waiting:
+                waiting = [_as_bytes(table, row) for row in await stream.next(min(missing, PAGE))]
+                missing -= len(waiting)
+            if not waiting:
+                break
+            wanted = leaf.count - len(rows)
+            rows += waiting[:wanted]
+            del waiting[:wanted]
+            if not interval.level:
+                # A hot key has so many rows here that their hashes need much time, too.
+                whole = len(rows) // GROUP if len(rows) < leaf.count else leaf.count
+                groups += groups_of(rows[GROUP * len(groups) : GROUP * whole])
+            if must_give_way():
+                await give_way()
+        try:
+            if interval.level:
+                trees.add_rows(interval, leaf, rows)
+            else:
+                trees.add_groups(interval, leaf, rows, groups)
+        except ValueError as error:
+            raise StoreDamaged(f"listing_tiles: {error}") from error
+
+
+def _stream(listing: Listing, first: Interval, last: Interval) -> Source:
+    """The rows of a listing from one interval to another, oldest first."""
+    span = (max(first.start, listing.first), last.end)
+    return within(_source_of(listing.family, listing.key), [span])
 
 
 def _table_of(family: Family) -> Table:

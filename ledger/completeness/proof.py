@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, Union
 from ledger.completeness.families import Family
 from ledger.completeness.intervals import Interval, cover
 from ledger.completeness.records import IntervalRecord
-from ledger.completeness.trees import GROUP, Leaf, groups_of, place_of
+from ledger.completeness.trees import GROUP, Leaf, place_of
 from ledger.crypto.log_tree import prove_range
 
 
@@ -130,11 +130,19 @@ class Trees(Protocol):
         ...
 
     def children(self, interval: Interval, place: bytes) -> Sequence[tuple[Interval, Leaf]]:
-        """The children of an interval above level 0 that have a place, in order, and its leaves there."""
+        """The children of an interval above level 0 that have a place, in order, and its leaves there.
+
+        If one child has all rows, the result may be that of `children` for it, or the interval of level 0 that has
+        them.
+        """
         ...
 
     def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
         """All rows of a place in an interval of level 0, in order."""
+        ...
+
+    def groups(self, interval: Interval, place: bytes) -> Sequence[bytes]:
+        """The hashes of the groups of these rows."""
         ...
 
 
@@ -194,7 +202,7 @@ def _prove_rows(trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: 
     if start >= stop:
         return (), leaf.root
     if interval.level == 0:
-        return _prove_groups(trees.rows(interval, leaf.place), start, stop)
+        return _prove_groups(trees.rows(interval, leaf.place), trees.groups(interval, leaf.place), start, stop)
     having = trees.children(interval, leaf.place)
     if len(having) == 1:
         return _prove_rows(trees, *having[0], start, stop)
@@ -206,10 +214,12 @@ def _prove_rows(trees: Trees, interval: Interval, leaf: Leaf, start: int, stop: 
         parts.append(Part(child.number, inner.count, inside))
         rows += page
         passed += inner.count
-    return rows, Parts(interval.level - 1, tuple(parts))
+    return rows, Parts(having[0][0].level, tuple(parts))
 
 
-def _prove_groups(rows: Sequence[bytes], start: int, stop: int) -> tuple[Sequence[bytes], Groups]:
+def _prove_groups(
+    rows: Sequence[bytes], groups: Sequence[bytes], start: int, stop: int
+) -> tuple[Sequence[bytes], Groups]:
     first, last = start // GROUP, -(-stop // GROUP)
-    path = prove_range(groups_of(rows), first, last)
+    path = prove_range(groups, first, last)
     return rows[start:stop], Groups(tuple(rows[first * GROUP : start]), tuple(rows[stop : last * GROUP]), tuple(path))

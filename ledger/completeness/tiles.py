@@ -5,18 +5,21 @@ enough to prove that two adjacent leaves are neighbours.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ledger.completeness.families import U16_BYTES, U32_BYTES
 from ledger.completeness.trees import Leaf
-from ledger.crypto.log_tree import HASH_BYTES, beside_leaf, beside_range, leaf_hash, node_hash, tree_root
+from ledger.crypto.log_tree import HASH_BYTES, leaf_hash, levels_of
 
 WIDTH = 32
 """Leaves per tile. The last one may have fewer. Of tiles with 64, a row would not fit on a page of SQLite, and a proof
 would hash twice as many.
 """
+
+HEIGHT = 5
+"""Levels of nodes below the root of a whole tile: WIDTH is two to this power."""
 
 VALUE_BYTES = U32_BYTES + HASH_BYTES
 """Count and root, at the end of an encoded leaf."""
@@ -64,6 +67,11 @@ class Tile:
         """The hashes of the leaves."""
         return [leaf_hash(each) for each in self.encoded]
 
+    @cached_property
+    def nodes(self) -> list[list[bytes]]:
+        """The hashes of the leaves, and of the nodes above them up to the tile's root."""
+        return levels_of(self.hashes)
+
 
 def decode_tile(number: int, leaves: bytes, path: bytes) -> Tile:
     """The tile of these encoded leaves, one after another, and of this path."""
@@ -87,11 +95,7 @@ def _values(leaf: bytes) -> tuple[int, bytes]:
 
 def paths_of(roots: Sequence[bytes]) -> Iterator[bytes]:
     """Yields the encoded path of each tile. `roots`: those of all tiles of a tree."""
-    levels = [list(roots)]
-    while len(levels[-1]) > 1:
-        below = levels[-1]
-        pairs = [node_hash(left, right) for left, right in zip(below[::2], below[1::2], strict=False)]
-        levels.append([*pairs, *below[2 * len(pairs) :]])
+    levels = levels_of(roots)
     for number in range(len(roots)):
         path = []
         at = number
@@ -112,24 +116,29 @@ def prove_leaves(size: int, start: int, stop: int, tiles: Sequence[Tile]) -> lis
         stop: the index after the last leaf.
         tiles: the tiles of these leaves, one or two.
     """
-    above: dict[tuple[int, int], bytes] = {}
-    for tile in tiles:
-        above.update(_subtrees(size, tile))
-    return [
-        above[first, count] if (first, count) in above else _inside(tiles, first, count)
-        for first, count in beside_range(size, start, stop)
-    ]
+    first, last = start, stop - 1
+    before = _siblings(size, tiles[0], first)
+    after = before if first == last else _siblings(size, tiles[-1], last)
+    left = [beside for level, beside in enumerate(before) if first >> level & 1]
+    right = [beside for level, beside in enumerate(after) if not last >> level & 1]
+    return [each for each in (*left[::-1], *right) if each is not None]
 
 
-def _subtrees(size: int, tile: Tile) -> Mapping[tuple[int, int], bytes]:
-    """The hashes of the tile's path, by their subtree: index of the first leaf, number of leaves."""
-    beside = beside_leaf(-(-size // WIDTH), tile.number)
-    return {
-        (first * WIDTH, min(count * WIDTH, size - first * WIDTH)): each
-        for (first, count), each in zip(beside, tile.path, strict=True)
-    }
-
-
-def _inside(tiles: Sequence[Tile], first: int, count: int) -> bytes:
-    tile = next(each for each in tiles if each.start <= first < each.start + WIDTH)
-    return tree_root(tile.hashes[first - tile.start : first - tile.start + count])
+def _siblings(size: int, tile: Tile, index: int) -> list[bytes | None]:
+    """The hash of the sibling of each node from a leaf of the tile up to the root, without that; None where it has no
+    sibling, because it is the last one of an odd number.
+    """
+    found: list[bytes | None] = []
+    nodes, above = size, 0
+    while nodes > 1:
+        level = len(found)
+        beside = index >> level ^ 1
+        if beside >= nodes:
+            found.append(None)
+        elif level < HEIGHT:
+            found.append(tile.nodes[level][beside % (WIDTH >> level)])
+        else:
+            found.append(tile.path[above])
+            above += 1
+        nodes = -(-nodes // 2)
+    return found

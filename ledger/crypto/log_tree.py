@@ -39,10 +39,22 @@ def tree_root(hashes: Sequence[bytes]) -> bytes:
     if not level:
         return EMPTY
     while len(level) > 1:
-        # The same tree as splitting at powers of two: an odd last node moves up unchanged.
-        pairs = [node_hash(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
-        level = [*pairs, *level[2 * len(pairs) :]]
+        level = _level_above(level)
     return level[0]
+
+
+def levels_of(hashes: Sequence[bytes]) -> list[list[bytes]]:
+    """The nodes of the tree with these leaf hashes, at least one, by their level: first the leaves, last the root."""
+    levels = [list(hashes)]
+    while len(levels[-1]) > 1:
+        levels.append(_level_above(levels[-1]))
+    return levels
+
+
+def _level_above(level: list[bytes]) -> list[bytes]:
+    # The same tree as splitting at powers of two: an odd last node moves up unchanged.
+    pairs = [sha256(b"\1" + left + right).digest() for left, right in zip(level[::2], level[1::2], strict=False)]
+    return [*pairs, *level[2 * len(pairs) :]]
 
 
 def split(size: int) -> int:

@@ -13,7 +13,16 @@ from ledger.completeness.families import BY_NAME, FAMILIES, Family, milestone_of
 from ledger.completeness.intervals import Interval, closing, cover, log_place_of_cover
 from ledger.completeness.proof import Listing, ListingProof, prove_page
 from ledger.completeness.records import IntervalRecord
-from ledger.completeness.trees import Leaf, Leaves, cover_record, hash_rows, merge_leaves, place_of, record_of
+from ledger.completeness.trees import (
+    Leaf,
+    Leaves,
+    cover_record,
+    groups_of,
+    hash_rows,
+    merge_leaves,
+    place_of,
+    record_of,
+)
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
 
 Rows = Mapping[bytes, Sequence[bytes]]
@@ -91,6 +100,9 @@ class Archive:
 
     def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
         return self._rows_in(interval)[place]
+
+    def groups(self, interval: Interval, place: bytes) -> list[bytes]:
+        return groups_of(self.rows(interval, place))
 
     @cached_property
     def log(self) -> list[bytes]:

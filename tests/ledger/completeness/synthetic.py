@@ -7,7 +7,7 @@ from random import Random
 from ledger.completeness.families import Family, milestone_of
 from ledger.completeness.intervals import Interval, size_of
 from ledger.completeness.records import IntervalRecord
-from ledger.completeness.trees import Leaf, place_of
+from ledger.completeness.trees import Leaf, groups_of, place_of
 from ledger.crypto.log_tree import beside_range
 
 
@@ -49,3 +49,6 @@ class SyntheticTrees:
 
     def rows(self, interval: Interval, place: bytes) -> list[bytes]:
         return [row for row in self.rows_of_key if interval.start <= milestone_of(row) <= interval.end]
+
+    def groups(self, interval: Interval, place: bytes) -> list[bytes]:
+        return groups_of(self.rows(interval, place))
