@@ -1,5 +1,6 @@
 """A small ledger of listings with hot keys, and its rows, trees and log as rows of a store."""
 
+import json
 from collections.abc import Iterator, Sequence
 from random import Random
 
@@ -93,28 +94,33 @@ def part_rows(archive: Archive, intervals: Sequence[Interval]) -> Iterator[tuple
                 yield place, interval.level, interval.number, children
 
 
-def write_rows(batch: Batch, chunk_size: int) -> None:
-    """The rows of the listings, and their hints."""
-    for place, rows in ROWS.items():
-        family, key = family_of(place), place[1:]
-        ids = [(milestone_of(row), row[4:36]) for row in rows]
-        ranges = sorted({milestone // chunk_size for milestone, _ in ids})
-        if family is PARENTS:
-            names = ("parent_id", "milestone_index", "message_id")
-            batch.upsert(schema.parents, names, [(key, *row) for row in ids])
-        elif family is TAGS:
-            tagged = [(key, row[0] // chunk_size, 0, *row, 10_000 * row[0], 0) for row in ids]
-            batch.upsert(schema.tags, schema.tags.names, tagged)
-            batch.upsert(schema.tag_hints, schema.tag_hints.names, [(key, "message", each, 0) for each in ranges])
-        else:
-            names = ("address", "ms_range_id", "partition_id", "milestone_index", "output_id", "is_spent")
-            updates = [
-                (key, milestone_of(row) // chunk_size, 0, milestone_of(row), row[4:38], bool(row[38])) for row in rows
-            ]
-            batch.upsert(schema.ledger_updates_by_address, names, updates)
-            hints = [(key, "ledger", "address", True, each, 0) for each in ranges]
-            names = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
-            batch.upsert(schema.addresses_hints, names, hints)
+def write_rows(store: WritableStore, archive: Archive, chunk_size: int = CHUNK_SIZE) -> None:
+    """Writes the rows of the listings of an archive, and their hints."""
+    with store.batch() as batch:
+        for place, rows in archive.rows_of.items():
+            write_listing(batch, place, rows, chunk_size)
+
+
+def write_listing(batch: Batch, place: bytes, rows: Sequence[bytes], chunk_size: int) -> None:
+    family, key = family_of(place), place[1:]
+    ids = [(milestone_of(row), row[4:36]) for row in rows]
+    ranges = sorted({milestone // chunk_size for milestone, _ in ids})
+    if family is PARENTS:
+        names = ("parent_id", "milestone_index", "message_id")
+        batch.upsert(schema.parents, names, [(key, *row) for row in ids])
+    elif family is TAGS:
+        tagged = [(key, row[0] // chunk_size, 0, *row, 10_000 * row[0], 0) for row in ids]
+        batch.upsert(schema.tags, schema.tags.names, tagged)
+        batch.upsert(schema.tag_hints, schema.tag_hints.names, [(key, "message", each, 0) for each in ranges])
+    else:
+        names = ("address", "ms_range_id", "partition_id", "milestone_index", "output_id", "is_spent")
+        updates = [
+            (key, milestone_of(row) // chunk_size, 0, milestone_of(row), row[4:38], bool(row[38])) for row in rows
+        ]
+        batch.upsert(schema.ledger_updates_by_address, names, updates)
+        hints = [(key, "ledger", "address", True, each, 0) for each in ranges]
+        names = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
+        batch.upsert(schema.addresses_hints, names, hints)
 
 
 def shown(place: bytes) -> list[bytes]:
@@ -125,9 +131,31 @@ def shown(place: bytes) -> list[bytes]:
 def write_archive(store: WritableStore, archive: Archive, chunk_size: int = CHUNK_SIZE) -> None:
     """Writes rows and trees."""
     write_trees(store, archive, END, chunk_size)
+    write_rows(store, archive, chunk_size)
     with store.batch() as batch:
-        write_rows(batch, chunk_size)
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("chunk_size", str(chunk_size))])
+
+
+def write_complete(store: WritableStore, network: str, chunk_size: int) -> None:
+    """Makes all milestones complete, without their messages."""
+    begins = range(FIRST // chunk_size * chunk_size, FRONTIER + 1, chunk_size)
+    spans = [[max(FIRST, begin), min(FRONTIER, begin + chunk_size - 1)] for begin in begins]
+    ranges = [
+        (
+            network,
+            first // chunk_size,
+            json.dumps([[first, last]]),
+            "[]",
+            last - first + 1,
+            0,
+            10_000 * first,
+            10_000 * last,
+        )
+        for first, last in spans
+    ]
+    names = ("network", "ms_range_id", "complete", "incomplete", "milestone_count", "message_count")
+    with store.batch() as batch:
+        batch.upsert(schema.ranges, (*names, "min_timestamp", "max_timestamp"), ranges)
 
 
 def write_trees(store: WritableStore, archive: Archive, end: int, chunk_size: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from ledger.transparency.keys import SigningKey
-from tests.db.stored_listings import FIRST, FRONTIER, ROWS, write_archive, write_log
+from tests.db.stored_listings import FIRST, FRONTIER, ROWS, write_archive, write_complete, write_log
 from tests.ledger.completeness.ledgers import Archive
 
 NETWORK = "proved-1"
@@ -24,5 +24,6 @@ def fill_proved(folder: Path, config: Path) -> None:
     with closing(open_adapter(settings, writable=True)) as store:
         write_archive(store, archive, settings.chunk_size)
         write_log(store, archive, KEY)
+        write_complete(store, NETWORK, settings.chunk_size)
     with config.open("a", encoding="utf-8") as file:
         file.write(f'\n[networks.{NETWORK}]\nurl = "{settings.url}"\nbech32_hrp = "atoi"\n')
