@@ -137,6 +137,7 @@ def bench(
             "http",
             "indexer",
             "load",
+            "proofs",
             "publish",
             "series",
             "sizes",
