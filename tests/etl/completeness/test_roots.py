@@ -5,101 +5,34 @@ from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from db import schema
-from db.connect import open_adapter, open_store
+from db.connect import open_store
 from db.queries.listing_proofs import fetch_trees
-from db.queries.log_records import PROVED_FROM, PROVED_TO, closed_records, find_proved
+from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import NotFound, Unreadable
 from etl import runs
 from etl.completeness import advance
 from etl.report import quiet
 from etl.writers.rewrite import emptied
-from ledger.completeness import check, intervals, proof, trees
+from ledger.completeness import check, intervals, proof
 from ledger.completeness.check import LogHead
 from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NUMBER
 from ledger.completeness.proof import prove_page
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
-from ledger.transparency import positions
-from tests import reference, reference_stardust
-from tests.conftest import SAMPLE
-from tests.etl.archives import dump, sample, write
-from tests.etl.archives import oracle as chrysalis_oracle
+from tests.etl.completeness.published_logs import LAST, LEDGERS, SMALLEST, expected, log_of, tables_of
 from tests.etl.conftest import SQLITE, Loading, Stores, on
-from tests.etl.stardust_archives import NETWORK as STARDUST_NETWORK
-from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.store_rows import LISTINGS
-from tests.ledger.completeness.reference import Ledger, Listing
-from tests.reference_completeness import listings, milestone_record
+from tests.ledger.completeness.reference import Listing
+from tests.reference_completeness import listings
 
-pytestmark = pytest.mark.loads
-
-SMALLEST = 5
-"""Milestones of the smallest interval in these tests, because the oracle ledgers have 50 milestones."""
-
-LAST = 50
+pytestmark = [pytest.mark.loads, pytest.mark.usefixtures("small_intervals")]
 
 GEOMETRY = 100_000, 90_000
 """That of no other test: stores that others load have intervals of 100 milestones."""
-
-
-@pytest.fixture(autouse=True)
-def small_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (intervals, trees, check, positions):
-        monkeypatch.setattr(module, "SMALLEST", SMALLEST)
-    monkeypatch.setattr(schema, "TREES_KEPT", 7)
-    monkeypatch.setattr(schema, "DIVIDED_FROM", 3)
-
-
-def chrysalis_rows() -> dict[str, list[dict[str, Any]]]:
-    return dict(reference.whole_rows(chrysalis_oracle(), [], 100_000, 100_000, "permatest-1"))
-
-
-def stardust_rows() -> dict[str, list[dict[str, Any]]]:
-    return dict(reference_stardust.whole_rows(stardust_oracle(), [], 100_000, 100_000, STARDUST_NETWORK))
-
-
-LEDGERS = {
-    "chrysalis from genesis": (chrysalis_rows, "permatest-1", False),
-    "stardust from genesis": (stardust_rows, STARDUST_NETWORK, True),
-}
-
-
-def expected(name: str) -> list[bytes]:
-    """The leaves of the log."""
-    rows_of, network, stardust = LEDGERS[name]
-    rows = rows_of()
-    ledger = Ledger(network, 1, LAST, listings(rows, 0), SMALLEST)
-    return [
-        milestone_record(rows, int(text.split()[1]), stardust=stardust) if text.startswith("milestone") else leaf
-        for text, leaf in ledger.log()
-    ]
-
-
-def log_of(loading: Loading) -> list[bytes]:
-    """The leaves of the log that a store has records of."""
-
-    async def read() -> list[bytes]:
-        with closing(open_store(loading.store)) as store:
-            proved = await find_proved(store)
-            if proved is None:
-                return []
-            records = closed_records(store, proved.start, proved.start - 1, proved.stop - 1)
-            return [bytes(each) async for each in records]
-
-    return asyncio.run(read())
-
-
-def tables_of(loading: Loading) -> dict[str, list[dict[str, Any]]]:
-    with closing(open_adapter(loading.store, writable=False)) as store:
-        return {table.name: sorted(store.read_all(table), key=repr) for table in LISTINGS}
 
 
 @pytest.mark.parametrize("name", LEDGERS)
@@ -107,70 +40,6 @@ def test_roots_are_those_of_the_input_files(everywhere: Stores, name: str) -> No
     loading, report = everywhere.loaded(name, GEOMETRY)
     assert report.ledger_index == LAST
     assert log_of(loading) == expected(name)
-
-
-class Killed(Exception):
-    """Ends a run in the middle."""
-
-
-def chrysalis_lines(folder: Path, numbers: Iterable[int]) -> list[Path]:
-    return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in sorted(numbers)]
-
-
-def killing(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
-    """Makes the trees of the next load fail: before, between or after the rows of a step."""
-    rows_left = rng.randint(0, 12)
-    original = advance.ListingTrees._upsert
-
-    def upsert(self: Any, *args: Any) -> None:
-        nonlocal rows_left
-        if rows_left == 0:
-            raise Killed
-        rows_left -= 1
-        original(self, *args)
-
-    monkeypatch.setattr(advance.ListingTrees, "_upsert", upsert)
-
-
-@on(SQLITE)
-@settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 1 << 32))
-def test_roots_do_not_depend_on_the_history_of_loads(everywhere: Stores, tmp_path: Path, seed: int) -> None:
-    """Other orders of loads, late milestones, steps of other sizes, runs that end in the middle, other geometries."""
-    rng = Random(seed)
-    geometry = rng.choice(((100_000, 100_000), (7, 3)))
-    loading = everywhere(geometry)
-    left = list(range(1, LAST + 1))
-    if rng.random() < 0.7:
-        rng.shuffle(left)
-    genesis: Path | None = SAMPLE / "genesis.json"
-    folder = tmp_path / str(rng.random())
-    logs = [log_of(loading)]
-    while left:
-        count = rng.choice((4, 9, 20, 50))
-        numbers, left = left[:count], left[count:]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(advance, "MESSAGES_AT_ONCE", rng.choice((1, 100, 10_000)))
-            is_killed = rng.random() < 0.3
-            if is_killed:
-                killing(patch, rng)
-            try:
-                loading.load(*chrysalis_lines(folder / str(len(left)), numbers), genesis=genesis)
-            except Killed:
-                left = [*numbers, *left] if rng.random() < 0.5 else left
-        genesis = None
-        logs.append(log_of(loading))
-    loading.load(*chrysalis_lines(folder / "again", [LAST]))
-    whole = expected("chrysalis from genesis")
-    assert [log for log in logs if log != whole[: len(log)]] == []
-    assert log_of(loading) == whole
-    found = tables_of(loading)
-    loading.rebuild()
-    assert log_of(loading) == whole
-    again = tables_of(loading)
-    # Leaves that a later run could not need any more are not written at all.
-    assert [row for row in again["listing_tiles"] if row not in found["listing_tiles"]] == []
-    assert again | {"listing_tiles": []} == found | {"listing_tiles": []}
 
 
 async def prove_all(
@@ -202,7 +71,7 @@ async def prove_all(
 def test_every_listing_is_proved(everywhere: Stores, name: str) -> None:
     loading, _ = everywhere.loaded(name, GEOMETRY)
     ends = (44, 49) if everywhere.kind == "sqlite" else (49,)
-    asyncio.run(prove_all(loading, expected(name), listings(LEDGERS[name][0](), 0), ends))
+    asyncio.run(prove_all(loading, expected(name), listings(LEDGERS[name].rows(), 0), ends))
 
 
 @on(SQLITE)
@@ -232,7 +101,7 @@ def test_an_older_store_gets_its_roots_with_the_next_load(everywhere: Stores, tm
     loading, _ = everywhere.loaded("chrysalis from genesis", GEOMETRY)
     forget(loading)
     assert log_of(loading) == []
-    loading.load(*chrysalis_lines(tmp_path, [LAST]))
+    loading.load(*LEDGERS["chrysalis from genesis"].files(tmp_path, [LAST]))
     assert log_of(loading) == expected("chrysalis from genesis")
 
 
