@@ -83,7 +83,9 @@ def install_browser(cache: Path) -> Programs:
         (folder / "chromium").chmod(0o755)
         data = brotli.decompress((packed / "al2023.tar.br").read_bytes())
         with tarfile.open(fileobj=BytesIO(data)) as libraries:
-            libraries.extractall(folder, filter="data")
+            # Python 3.11.3 and older have no filters.
+            libraries.extraction_filter = getattr(tarfile, "data_filter", None)
+            libraries.extractall(folder)
 
     folder = kept(cache, "chromium", (HERE / "package-lock.json").read_text("utf-8"), unpack)
     axe = (modules / "axe-core" / "axe.min.js").read_text("utf-8")
