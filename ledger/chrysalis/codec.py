@@ -10,9 +10,9 @@ Invariants:
 """
 
 from collections.abc import Mapping
-from struct import Struct
 
 from ledger import layout
+from ledger.chrysalis.layouts import MESSAGE_HEAD, U64
 from ledger.chrysalis.milestone import (
     MILESTONE_PAYLOADS,
     RECEIPT_PAYLOADS,
@@ -98,18 +98,15 @@ KINDS: Mapping[str, Kinds] = {
     "unlock": UNLOCKS,
 }
 
-_MESSAGE_HEAD = Struct("<QB")  # networkId, parents count
-_NONCE = Struct("<Q")
-
 
 def decode_message(data: bytes) -> Message:
     """Decodes a message. Raises CodecError, also for trailing bytes."""
     layout.check_size(data, "message", MAX_MESSAGE_BYTES)
     reader = Reader(data)
-    network_id, count = reader.unpack(_MESSAGE_HEAD, "network id and parents count")
+    network_id, count = reader.unpack(MESSAGE_HEAD, "network id and parents count")
     parents = layout.decode_parents(reader, count)
     payload = layout.decode_nested(reader, _MESSAGE_PAYLOADS)
-    (nonce,) = reader.unpack(_NONCE, "nonce")
+    (nonce,) = reader.unpack(U64, "nonce")
     reader.finish()
     return Message(network_id, parents, payload, nonce)
 
@@ -121,10 +118,10 @@ def encode_message(message: Message) -> bytes:
     parents, payload = message.parents, message.payload
     data = b"".join(
         (
-            _MESSAGE_HEAD.pack(message.network_id, len(parents)),
+            MESSAGE_HEAD.pack(message.network_id, len(parents)),
             *parents,
             layout.encode_nested(b"" if payload is None else encode_payload(payload)),
-            _NONCE.pack(message.nonce),
+            U64.pack(message.nonce),
         )
     )
     layout.check_size(data, "message", MAX_MESSAGE_BYTES)

@@ -1,10 +1,18 @@
 """Encodes and decodes Chrysalis milestones (TIP-8) with their receipt and treasury transaction (TIP-17).
 
-Comments beside each Struct list its fields. TIP-8's table gives the receipt payload type 4; all implementations use 3.
+TIP-8's table gives the receipt payload type 4; all implementations use 3.
 """
 
-from struct import Struct
-
+from ledger.chrysalis.layouts import (
+    MIGRATED_FUNDS,
+    MILESTONE_HEAD,
+    MILESTONE_MIDDLE,
+    RECEIPT_HEAD,
+    TREASURY_INPUT,
+    TREASURY_OUTPUT,
+    U8,
+    U32,
+)
 from ledger.chrysalis.transaction import ED25519
 from ledger.chrysalis.values import (
     MigratedFunds,
@@ -19,27 +27,16 @@ from ledger.reader import CodecError, Reader
 
 MAX_KEYS = 255  # a milestone's public keys, counted by one byte
 
-_U8 = Struct("<B")
-_U32 = Struct("<I")
-_MILESTONE_HEAD = Struct("<IIQB")  # payload type, index, timestamp, parents count
-_MILESTONE_MIDDLE = Struct("<32sIIB")  # inclusion Merkle proof, next PoW score, its milestone, public keys count
-_RECEIPT_HEAD = Struct("<IIBH")  # payload type, migratedAt, final, funds count
-_MIGRATED_FUNDS = Struct("<49s33sQ")  # tail transaction hash (t5b1), address, deposit
-_TREASURY_INPUT = Struct("<B32s")  # type, milestone id
-_TREASURY_OUTPUT = Struct("<BQ")  # type, amount
-
 
 def _decode_milestone(reader: Reader) -> Milestone:
-    _, index, timestamp, count = reader.unpack(_MILESTONE_HEAD, "milestone payload")
+    _, index, timestamp, count = reader.unpack(MILESTONE_HEAD, "milestone payload")
     parents = decode_parents(reader, count)
-    proof, score, score_index, keys = reader.unpack(
-        _MILESTONE_MIDDLE, "Merkle proof, next PoW score, public keys count"
-    )
+    proof, score, score_index, keys = reader.unpack(MILESTONE_MIDDLE, "Merkle proof, next PoW score, public keys count")
     if keys == 0:
         raise CodecError(reader.offset - 1, f"1 to {MAX_KEYS} public keys, found 0")
     public_keys = tuple([reader.take(32, "public key") for _ in range(keys)])
     receipt = decode_nested(reader, RECEIPT_PAYLOADS)
-    (count,) = reader.unpack(_U8, "signatures count")
+    (count,) = reader.unpack(U8, "signatures count")
     if count != keys:
         raise CodecError(reader.offset - 1, f"{keys} signatures, one for each public key, found {count}")
     signatures = tuple([reader.take(64, "signature") for _ in range(count)])
@@ -48,25 +45,25 @@ def _decode_milestone(reader: Reader) -> Milestone:
 
 def _encode_milestone(payload: Milestone) -> bytes:
     essence = encode_milestone_essence(payload)
-    return b"".join((_U32.pack(Milestone.KIND), essence, _U8.pack(len(payload.signatures)), *payload.signatures))
+    return b"".join((U32.pack(Milestone.KIND), essence, U8.pack(len(payload.signatures)), *payload.signatures))
 
 
 def encode_milestone_essence(milestone: Milestone) -> bytes:
     """Encodes the part of a milestone that the coordinator signs: index to receipt."""
-    head = _MILESTONE_HEAD.pack(Milestone.KIND, milestone.index, milestone.timestamp, len(milestone.parents))
-    middle = _MILESTONE_MIDDLE.pack(
+    head = MILESTONE_HEAD.pack(Milestone.KIND, milestone.index, milestone.timestamp, len(milestone.parents))
+    middle = MILESTONE_MIDDLE.pack(
         milestone.inclusion_merkle_proof,
         milestone.next_pow_score,
         milestone.next_pow_score_milestone_index,
         len(milestone.public_keys),
     )
     receipt = encode_nested(b"" if milestone.receipt is None else _encode_receipt(milestone.receipt))
-    return b"".join((head[_U32.size :], *milestone.parents, middle, *milestone.public_keys, receipt))
+    return b"".join((head[U32.size :], *milestone.parents, middle, *milestone.public_keys, receipt))
 
 
 def _decode_receipt(reader: Reader) -> Receipt:
     start = reader.offset
-    _, migrated_at, final, count = reader.unpack(_RECEIPT_HEAD, "receipt payload")
+    _, migrated_at, final, count = reader.unpack(RECEIPT_HEAD, "receipt payload")
     if final > 1:
         raise CodecError(start + 8, f"final as 0 or 1, found {final}")
     if not 1 <= count <= MAX_ITEMS:
@@ -82,7 +79,7 @@ def _decode_receipt(reader: Reader) -> Receipt:
 def _encode_receipt(payload: Receipt) -> bytes:
     return b"".join(
         (
-            _RECEIPT_HEAD.pack(Receipt.KIND, payload.migrated_at, payload.final, len(payload.funds)),
+            RECEIPT_HEAD.pack(Receipt.KIND, payload.migrated_at, payload.final, len(payload.funds)),
             *map(encode_migrated_funds, payload.funds),
             encode_nested(_encode_treasury_transaction(payload.transaction)),
         )
@@ -92,7 +89,7 @@ def _encode_receipt(payload: Receipt) -> bytes:
 def decode_migrated_funds(reader: Reader) -> MigratedFunds:
     """Decodes one migrated bundle. Stardust receipts have the same form."""
     start = reader.offset
-    tail, address, deposit = reader.unpack(_MIGRATED_FUNDS, "migrated funds")
+    tail, address, deposit = reader.unpack(MIGRATED_FUNDS, "migrated funds")
     if address[0] != ED25519:
         raise CodecError(start + 49, f"address type {ED25519} (Ed25519), found {address[0]}")
     return MigratedFunds(tail, address, deposit)
@@ -100,7 +97,7 @@ def decode_migrated_funds(reader: Reader) -> MigratedFunds:
 
 def encode_migrated_funds(funds: MigratedFunds) -> bytes:
     """Encodes one migrated bundle: tail hash, address, deposit."""
-    return _MIGRATED_FUNDS.pack(funds.tail_transaction_hash, funds.address, funds.deposit)
+    return MIGRATED_FUNDS.pack(funds.tail_transaction_hash, funds.address, funds.deposit)
 
 
 def _decode_treasury_transaction(reader: Reader) -> TreasuryTransaction:
@@ -111,23 +108,23 @@ def _decode_treasury_transaction(reader: Reader) -> TreasuryTransaction:
 
 def _encode_treasury_transaction(payload: TreasuryTransaction) -> bytes:
     spent, output = _encode_treasury_input(payload.input), _encode_treasury_output(payload.output)
-    return b"".join((_U32.pack(TreasuryTransaction.KIND), spent, output))
+    return b"".join((U32.pack(TreasuryTransaction.KIND), spent, output))
 
 
 def _decode_treasury_input(reader: Reader) -> TreasuryInput:
-    return TreasuryInput(reader.unpack(_TREASURY_INPUT, "treasury input")[1])
+    return TreasuryInput(reader.unpack(TREASURY_INPUT, "treasury input")[1])
 
 
 def _encode_treasury_input(value: TreasuryInput) -> bytes:
-    return _TREASURY_INPUT.pack(TreasuryInput.KIND, value.milestone_id)
+    return TREASURY_INPUT.pack(TreasuryInput.KIND, value.milestone_id)
 
 
 def _decode_treasury_output(reader: Reader) -> TreasuryOutput:
-    return TreasuryOutput(reader.unpack(_TREASURY_OUTPUT, "treasury output")[1])
+    return TreasuryOutput(reader.unpack(TREASURY_OUTPUT, "treasury output")[1])
 
 
 def _encode_treasury_output(output: TreasuryOutput) -> bytes:
-    return _TREASURY_OUTPUT.pack(TreasuryOutput.KIND, output.amount)
+    return TREASURY_OUTPUT.pack(TreasuryOutput.KIND, output.amount)
 
 
 MILESTONE_PAYLOADS: Kinds = {1: Kind("milestone", Milestone, _decode_milestone, _encode_milestone)}

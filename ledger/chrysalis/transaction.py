@@ -1,10 +1,15 @@
-"""Encodes and decodes Chrysalis transactions (TIP-7, dust allowance TIP-15) and indexation payloads (TIP-6).
+"""Encodes and decodes Chrysalis transactions (TIP-7, dust allowance TIP-15) and indexation payloads (TIP-6)."""
 
-Comments beside each Struct list its fields.
-"""
-
-from struct import Struct
-
+from ledger.chrysalis.layouts import (
+    INDEXATION_HEAD,
+    REFERENCE_UNLOCK,
+    SIGNATURE_UNLOCK,
+    TRANSACTION_HEAD,
+    TRANSFER_OUTPUT,
+    U16,
+    U32,
+    UTXO_INPUT,
+)
 from ledger.chrysalis.values import (
     Essence,
     Indexation,
@@ -22,19 +27,10 @@ from ledger.reader import CodecError, Reader
 MAX_INDEX_BYTES = 64
 ED25519 = 0  # the only address and the only signature type
 
-_U16 = Struct("<H")
-_U32 = Struct("<I")
-_INDEXATION_HEAD = Struct("<IH")  # payload type, index length
-_TRANSACTION_HEAD = Struct("<IBH")  # payload type, essence type, inputs count
-_UTXO_INPUT = Struct("<B32sH")  # type, transaction id, output index
-_TRANSFER_OUTPUT = Struct("<B33sQ")  # type, address, amount
-_SIGNATURE_UNLOCK = Struct("<BB32s64s")  # type, signature type, public key, signature
-_REFERENCE_UNLOCK = Struct("<BH")  # type, index of the referenced unlock block
-
 
 def _decode_indexation(reader: Reader) -> Indexation:
     start = reader.offset
-    _, length = reader.unpack(_INDEXATION_HEAD, "indexation payload")
+    _, length = reader.unpack(INDEXATION_HEAD, "indexation payload")
     if not 1 <= length <= MAX_INDEX_BYTES:
         raise CodecError(start + 4, f"an index of 1 to {MAX_INDEX_BYTES} bytes, found {length}")
     index = reader.take(length, "index")
@@ -44,19 +40,19 @@ def _decode_indexation(reader: Reader) -> Indexation:
 def encode_indexation(payload: Indexation) -> bytes:
     """Encodes type, index with its length, data with its length."""
     index, data = payload.index, payload.data
-    return b"".join((_INDEXATION_HEAD.pack(Indexation.KIND, len(index)), index, _U32.pack(len(data)), data))
+    return b"".join((INDEXATION_HEAD.pack(Indexation.KIND, len(index)), index, U32.pack(len(data)), data))
 
 
 def _decode_transaction(reader: Reader) -> Transaction:
     start = reader.offset
-    _, essence_type, count = reader.unpack(_TRANSACTION_HEAD, "transaction payload")
+    _, essence_type, count = reader.unpack(TRANSACTION_HEAD, "transaction payload")
     if essence_type != 0:
         raise CodecError(start + 4, f"essence type 0, found {essence_type}")
     inputs = decode_items(reader, TRANSFER_INPUTS, "input", count)
-    outputs = decode_items(reader, TRANSFER_OUTPUTS, "output", reader.unpack(_U16, "outputs count")[0])
+    outputs = decode_items(reader, TRANSFER_OUTPUTS, "output", reader.unpack(U16, "outputs count")[0])
     payload = decode_nested(reader, ESSENCE_PAYLOADS)
     start = reader.offset
-    (unlocks,) = reader.unpack(_U16, "unlock blocks count")
+    (unlocks,) = reader.unpack(U16, "unlock blocks count")
     if unlocks != count:
         raise CodecError(start, f"{count} unlock blocks, one for each input, found {unlocks}")
     return Transaction(Essence(inputs, outputs, payload), decode_items(reader, UNLOCKS, "unlock block", unlocks))
@@ -66,9 +62,9 @@ def _encode_transaction(payload: Transaction) -> bytes:
     blocks = payload.unlock_blocks
     return b"".join(
         (
-            _U32.pack(Transaction.KIND),
+            U32.pack(Transaction.KIND),
             encode_essence(payload.essence),
-            _U16.pack(len(blocks)),
+            U16.pack(len(blocks)),
             *[UNLOCKS[block.KIND].encode(block) for block in blocks],
         )
     )
@@ -79,9 +75,9 @@ def encode_essence(essence: Essence) -> bytes:
     return b"".join(
         (
             b"\0",
-            _U16.pack(len(essence.inputs)),
+            U16.pack(len(essence.inputs)),
             *map(_encode_utxo_input, essence.inputs),
-            _U16.pack(len(essence.outputs)),
+            U16.pack(len(essence.outputs)),
             *map(_encode_transfer_output, essence.outputs),
             encode_nested(b"" if essence.payload is None else encode_indexation(essence.payload)),
         )
@@ -90,14 +86,14 @@ def encode_essence(essence: Essence) -> bytes:
 
 def _decode_utxo_input(reader: Reader) -> UtxoInput:
     start = reader.offset
-    _, transaction_id, index = reader.unpack(_UTXO_INPUT, "UTXO input")
+    _, transaction_id, index = reader.unpack(UTXO_INPUT, "UTXO input")
     if index >= MAX_ITEMS:
         raise CodecError(start + 33, f"an output index below {MAX_ITEMS}, found {index}")
     return UtxoInput(transaction_id, index)
 
 
 def _encode_utxo_input(value: UtxoInput) -> bytes:
-    return _UTXO_INPUT.pack(UtxoInput.KIND, value.transaction_id, value.index)
+    return UTXO_INPUT.pack(UtxoInput.KIND, value.transaction_id, value.index)
 
 
 def _decode_single(reader: Reader) -> SigLockedSingle:
@@ -110,38 +106,38 @@ def _decode_dust_allowance(reader: Reader) -> SigLockedDustAllowance:
 
 def _decode_transfer_output(reader: Reader) -> tuple[bytes, int]:
     start = reader.offset
-    _, address, amount = reader.unpack(_TRANSFER_OUTPUT, "output with address and amount")
+    _, address, amount = reader.unpack(TRANSFER_OUTPUT, "output with address and amount")
     if address[0] != ED25519:
         raise CodecError(start + 1, f"address type {ED25519} (Ed25519), found {address[0]}")
     return address, amount
 
 
 def _encode_transfer_output(output: TransferOutput) -> bytes:
-    return _TRANSFER_OUTPUT.pack(output.KIND, output.address, output.amount)
+    return TRANSFER_OUTPUT.pack(output.KIND, output.address, output.amount)
 
 
 def _decode_signature_unlock(reader: Reader) -> SignatureUnlock:
     start = reader.offset
-    _, signature_type, public_key, signature = reader.unpack(_SIGNATURE_UNLOCK, "signature unlock block")
+    _, signature_type, public_key, signature = reader.unpack(SIGNATURE_UNLOCK, "signature unlock block")
     if signature_type != ED25519:
         raise CodecError(start + 1, f"signature type {ED25519} (Ed25519), found {signature_type}")
     return SignatureUnlock(public_key, signature)
 
 
 def _encode_signature_unlock(block: SignatureUnlock) -> bytes:
-    return _SIGNATURE_UNLOCK.pack(SignatureUnlock.KIND, ED25519, block.public_key, block.signature)
+    return SIGNATURE_UNLOCK.pack(SignatureUnlock.KIND, ED25519, block.public_key, block.signature)
 
 
 def _decode_reference_unlock(reader: Reader) -> ReferenceUnlock:
     start = reader.offset
-    _, index = reader.unpack(_REFERENCE_UNLOCK, "reference unlock block")
+    _, index = reader.unpack(REFERENCE_UNLOCK, "reference unlock block")
     if index >= MAX_ITEMS:
         raise CodecError(start + 1, f"the index of an unlock block, below {MAX_ITEMS}, found {index}")
     return ReferenceUnlock(index)
 
 
 def _encode_reference_unlock(block: ReferenceUnlock) -> bytes:
-    return _REFERENCE_UNLOCK.pack(ReferenceUnlock.KIND, block.index)
+    return REFERENCE_UNLOCK.pack(ReferenceUnlock.KIND, block.index)
 
 
 TRANSFER_PAYLOADS: Kinds = {
