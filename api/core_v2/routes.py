@@ -6,6 +6,8 @@ is returned as Stardust took it over: a basic output with the same address and a
 spent before, and for a Chrysalis message, the status is 404, and the error names the family that serves it.
 """
 
+import orjson
+
 from api import era_routing as eras
 from api.core_v2.info_routes import INFO_V2
 from api.core_v2.milestone_routes import MILESTONES_V2
@@ -25,16 +27,16 @@ from db.roles import LEGACY
 from db.store import Row
 from ledger.chrysalis.codec import TreasuryOutput
 from ledger.chrysalis.codec import decode_output as decode_legacy_output
-from ledger.stardust.codec import decode_block, decode_output, encode_output, payload_bytes
+from ledger.stardust.codec import decode_payload, encode_output, parents_of, payload_bytes, payload_type
 from ledger.stardust.conflicts import carried_over
-from ledger.stardust.json import block_json, output_json
+from ledger.stardust.json_text import block_text, output_text
 from ledger.stardust.values import Milestone
 
 
-async def block(network: NetworkMount, block_id: BlockId) -> Json:
+async def block(network: NetworkMount, block_id: BlockId) -> orjson.Fragment:
     """Returns a block by its id."""
     row = await eras.get_message(network, block_id, Era.STARDUST)
-    return block_json(decode_block(row["message"]))
+    return orjson.Fragment(block_text(row["message"]))
 
 
 async def block_raw(network: NetworkMount, block_id: BlockId) -> bytes:
@@ -56,19 +58,21 @@ async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
 
 async def block_metadata_json(network: NetworkMount, row: Row) -> Json:
     """Returns a row of `messages` or `pending_messages` as the node writes the metadata of a block."""
-    value = decode_block(row["message"])
+    data: bytes = row["message"]
     metadata: Json = {
         "blockId": f"0x{row['message_id']}",
-        "parents": [f"0x{parent.hex()}" for parent in value.parents],
+        "parents": [f"0x{parent.hex()}" for parent in parents_of(data)],
         "isSolid": True,
     }
     if row.get("milestone_index") is None:
         return metadata
     metadata["referencedByMilestoneIndex"] = row["milestone_index"]
-    if isinstance(value.payload, Milestone):
-        issued = await milestones.find_milestone(network.store, value.payload.index)
-        if issued is not None and issued["payload"] == payload_bytes(row["message"]):
-            metadata["milestoneIndex"] = value.payload.index
+    if payload_type(data) == Milestone.KIND:
+        payload = decode_payload(payload_bytes(data))
+        assert isinstance(payload, Milestone)
+        issued = await milestones.find_milestone(network.store, payload.index)
+        if issued is not None and issued["payload"] == payload_bytes(data):
+            metadata["milestoneIndex"] = payload.index
     metadata["ledgerInclusionState"] = INCLUSION[row["inclusion_state"]]
     if row["inclusion_state"] == CONFLICTING and row["conflict_reason"] is not None:
         metadata["conflictReason"] = row["conflict_reason"]
@@ -77,7 +81,7 @@ async def block_metadata_json(network: NetworkMount, row: Row) -> Json:
     return metadata
 
 
-async def included_block(network: NetworkMount, transaction_id: TransactionId) -> Json:
+async def included_block(network: NetworkMount, transaction_id: TransactionId) -> orjson.Fragment:
     """Returns the block that included a transaction.
 
     Other attachments of the transaction took no effect.
@@ -122,7 +126,7 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
     row = await output_row(network, output_id, as_of)
     return {
         "metadata": await output_metadata_json(network, row, as_of),
-        "output": output_json(decode_output(output_bytes(row))),
+        "output": orjson.Fragment(output_text(output_bytes(row))),
     }
 
 

@@ -103,11 +103,13 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of a response: the handler, the function that renders its value, the media type, the end of the ETag."""
+    """One form of a response: the handler, the function that renders its value, the headers that all such responses
+    have, the end of the ETag.
+    """
 
     handler: Handler
     render: Callable[[Any], bytes]
-    media_type: str
+    headers: tuple[tuple[bytes, bytes], ...]
     etag_suffix: bytes = b""
 
 
@@ -214,12 +216,17 @@ def query(
 
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
     """Returns the forms of an operation's responses by media type. The first one is the default."""
+    varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
+
+    def headers(media_type: str) -> tuple[tuple[bytes, bytes], ...]:
+        return ((b"content-type", media_type.encode()), *varying)
+
     if operation.answer is None:
-        return {operation.media_type: Form(operation.handler, bytes, operation.media_type)}
+        return {operation.media_type: Form(operation.handler, bytes, headers(operation.media_type))}
     wrap = family.wrap
-    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), JSON)}
+    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), headers(JSON))}
     if operation.raw is not None:
-        found[SERIALIZED] = Form(operation.raw, bytes, SERIALIZED, b".raw")
+        found[SERIALIZED] = Form(operation.raw, bytes, headers(SERIALIZED), b".raw")
     return found
 
 
@@ -250,7 +257,6 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     by_type = forms(operation, family)
     media_types = tuple(by_type)
     first = by_type[media_types[0]]
-    varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
     is_strict = operation.is_extension or family.is_strict
 
     def read(scope: Scope) -> dict[str, Any]:
@@ -289,19 +295,19 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         value = await form.handler(context(scope["path_params"]), **values)
         if must_give_way():
             await give_way()
-        cached = None
+        etag, cache_control = None, b""
         if identity is not None:
-            cached = Cached(value, b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix), IMMUTABLE)
+            etag, cache_control = b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix), IMMUTABLE
         elif type(value) is Cached:
-            cached, value = value, value.value
+            etag, cache_control, value = value.etag, value.cache_control, value.value
         body = await value.body(form.render) if type(value) is PartlyRendered else form.render(value)
         status = 200
-        headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
-        if cached is not None:
-            named = known_etag(scope, cached.etag)
+        headers = [(b"content-length", b"%d" % len(body)), *form.headers]
+        if etag is not None:
+            named = known_etag(scope, etag)
             if named is not None:
-                status, body, headers = 304, b"", [*varying]
-            headers += [(b"etag", named or cached.etag), (b"cache-control", cached.cache_control)]
+                status, body, headers = 304, b"", [*form.headers[1:]]
+            headers += [(b"etag", named or etag), (b"cache-control", cache_control)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

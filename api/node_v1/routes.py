@@ -7,6 +7,8 @@ left out where Hornet leaves them out: `referencedByMilestoneIndex` and `ledgerI
 an error.
 """
 
+import orjson
+
 from api import era_routing as eras
 from api.fields.chrysalis_params import (
     MESSAGE_ID,
@@ -50,16 +52,15 @@ from api.node_v1.responses import (
 from db.listing.page import Page
 from db.queries import messages, milestones, transactions
 from db.store import Row
-from ledger.chrysalis.codec import decode_message
-from ledger.chrysalis.json import message_json
+from ledger.chrysalis.codec import parents_of, payload_type
+from ledger.chrysalis.json_text import message_text
+from ledger.chrysalis.values import Milestone
 
-MILESTONE_PAYLOAD = 1
 
-
-async def message(network: NetworkMount, message_id: MessageId) -> Json:
+async def message(network: NetworkMount, message_id: MessageId) -> orjson.Fragment:
     """Returns a message by its id."""
     row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
-    return message_json(decode_message(row["message"]))
+    return orjson.Fragment(message_text(row["message"]))
 
 
 async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json:
@@ -72,17 +73,17 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 
 async def message_metadata_json(network: NetworkMount, row: Row) -> Json:
     """Returns a row of `messages` or `pending_messages` as the node writes the metadata of a message."""
-    value = decode_message(row["message"])
+    data: bytes = row["message"]
     metadata: Json = {
         "messageId": row["message_id"],
-        "parentMessageIds": [parent.hex() for parent in value.parents],
+        "parentMessageIds": [parent.hex() for parent in parents_of(data)],
         "isSolid": True,
     }
     index = row.get("milestone_index")
     if index is None:
         return metadata
     metadata["referencedByMilestoneIndex"] = index
-    if value.payload is not None and value.payload.KIND == MILESTONE_PAYLOAD:
+    if payload_type(data) == Milestone.KIND:
         issued = await milestones.find_milestone(network.store, index)
         if issued is not None and issued["message_id"] == row["message_id"]:
             metadata["milestoneIndex"] = index
@@ -153,7 +154,7 @@ async def messages_by_index(
     return await with_proof(network, proof, answer, page, ("messages_by_tag", tag), limits)
 
 
-async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
+async def included_message(network: NetworkMount, transaction_id: TransactionId) -> orjson.Fragment:
     """Returns the message that included a transaction.
 
     Other attachments of the transaction took no effect.

@@ -84,7 +84,9 @@ __all__ = [
     "encode_output",
     "encode_payload",
     "encode_unlock",
+    "parents_of",
     "payload_bytes",
+    "payload_type",
 ]
 
 MAX_MESSAGE_BYTES = 32_768
@@ -131,6 +133,17 @@ def encode_message(message: Message) -> bytes:
 def payload_bytes(message_bytes: bytes) -> bytes:
     """The payload inside a valid encoded message, or empty bytes. Its hash is the transaction or milestone id."""
     return message_bytes[13 + 32 * message_bytes[8] : -8]
+
+
+def payload_type(message_bytes: bytes) -> int | None:
+    """The type of the payload inside a valid encoded message, or None."""
+    data = payload_bytes(message_bytes)
+    return data[0] if data else None
+
+
+def parents_of(message_bytes: bytes) -> list[bytes]:
+    """The ids of the parents of a valid encoded message."""
+    return [message_bytes[start : start + 32] for start in range(9, 9 + 32 * message_bytes[8], 32)]
 
 
 def decode_payload(data: bytes) -> Payload:

@@ -46,7 +46,9 @@ __all__ = [
     "milestone_block_bytes",
     "milestone_id",
     "owner_at",
+    "parents_of",
     "payload_bytes",
+    "payload_type",
 ]
 
 PROTOCOL_VERSION = 2
@@ -106,6 +108,17 @@ def payload_bytes(block_bytes: bytes) -> bytes:
     id.
     """
     return block_bytes[6 + 32 * block_bytes[1] : -8]
+
+
+def payload_type(block_bytes: bytes) -> int | None:
+    """The type of the payload inside a valid encoded block, or None."""
+    data = payload_bytes(block_bytes)
+    return data[0] if data else None
+
+
+def parents_of(block_bytes: bytes) -> list[bytes]:
+    """The ids of the parents of a valid encoded block."""
+    return [block_bytes[start : start + 32] for start in range(2, 2 + 32 * block_bytes[1], 32)]
 
 
 def milestone_block_bytes(milestone: Milestone) -> bytes:

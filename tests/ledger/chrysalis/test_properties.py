@@ -31,8 +31,11 @@ from ledger.chrysalis.codec import (
     encode_message,
     encode_output,
     encode_payload,
+    parents_of,
+    payload_type,
 )
 from ledger.chrysalis.json import message_json, parse_message_json, parse_output_json, parse_payload_json
+from ledger.chrysalis.json_text import message_text
 from ledger.json_reader import JsonError
 from tests.ledger.cases import Case, cases
 
@@ -85,6 +88,9 @@ def test_a_message_comes_back_from_bytes_and_from_json(message: Message) -> None
     assert decode_message(data) == message
     assert encode_message(decode_message(data)) == data
     assert parse_message_json(json.loads(json.dumps(message_json(message)))) == message
+    assert message_text(data) == json.dumps(message_json(message), separators=(",", ":"))
+    assert parents_of(data) == [*message.parents]
+    assert payload_type(data) == (None if message.payload is None else message.payload.KIND)
 
 
 @given(RECEIPTS | TREASURIES)

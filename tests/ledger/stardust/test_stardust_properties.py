@@ -21,6 +21,7 @@ from ledger.reader import CodecError
 from ledger.stardust import codec as stardust
 from ledger.stardust.json import block_json, output_json
 from ledger.stardust.json_parse import parse_block_json, parse_output_json, parse_payload_json
+from ledger.stardust.json_text import block_text, output_text
 from ledger.stardust.protocol_parameters import (
     ProtocolParameters,
     decode_parameters,
@@ -206,12 +207,17 @@ def test_a_block_comes_back_from_bytes_and_from_json(block: Block) -> None:
     data = stardust.encode_block(block)
     assert stardust.decode_block(data) == block
     assert parse_block_json(json.loads(json.dumps(block_json(block)))) == block
+    assert block_text(data) == json.dumps(block_json(block), separators=(",", ":"))
+    assert stardust.parents_of(data) == [*block.parents]
+    assert stardust.payload_type(data) == (None if block.payload is None else block.payload.KIND)
 
 
 @given(OUTPUTS)
 def test_an_output_comes_back_alone(output: stardust.Output) -> None:
     assert stardust.decode_output(stardust.encode_output(output)) == output
     assert parse_output_json(json.loads(json.dumps(output_json(output)))) == output
+    if not isinstance(output, TreasuryOutput):
+        assert output_text(stardust.encode_output(output)) == json.dumps(output_json(output), separators=(",", ":"))
 
 
 @given(BLOCKS, st.data())
