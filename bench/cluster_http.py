@@ -155,7 +155,7 @@ async def acsylla_driver(contact: str) -> AsyncIterator[Queries]:
 
 
 DRIVERS: dict[str, Driver] = {"cassandra-driver": cassandra_driver, "acsylla": acsylla_driver}
-READERS = {"cassandra-driver": "", "acsylla": "acsylla"}
+READERS = {"cassandra-driver": "cassandra", "acsylla": "acsylla"}
 """Driver → value of the setting `reader`."""
 
 

@@ -103,9 +103,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of a response: the handler, the function that renders its value, the headers that all such responses
-    have, the end of the ETag.
-    """
+    """One form of a response: the handler, what renders its value, the headers of all responses, the end of the ETag."""
 
     handler: Handler
     render: Callable[[Any], bytes]
@@ -216,17 +214,14 @@ def query(
 
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
     """Returns the forms of an operation's responses by media type. The first one is the default."""
-    varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
-
-    def headers(media_type: str) -> tuple[tuple[bytes, bytes], ...]:
-        return ((b"content-type", media_type.encode()), *varying)
-
+    varying = ((b"vary", b"accept"),) if operation.exports or operation.raw else ()
+    of_type = {each: ((b"content-type", each.encode()), *varying) for each in (operation.media_type, JSON, SERIALIZED)}
     if operation.answer is None:
-        return {operation.media_type: Form(operation.handler, bytes, headers(operation.media_type))}
+        return {operation.media_type: Form(operation.handler, bytes, of_type[operation.media_type])}
     wrap = family.wrap
-    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), headers(JSON))}
+    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), of_type[JSON])}
     if operation.raw is not None:
-        found[SERIALIZED] = Form(operation.raw, bytes, headers(SERIALIZED), b".raw")
+        found[SERIALIZED] = Form(operation.raw, bytes, of_type[SERIALIZED], b".raw")
     return found
 
 

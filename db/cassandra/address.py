@@ -17,7 +17,8 @@ HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?
 
 
 CONSISTENCIES = ("LOCAL_ONE", "LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "EACH_QUORUM")
-READERS = ("", "acsylla")
+READERS = ("acsylla", "cassandra")
+"""Drivers for reads: acsylla, or that of the writes, whose module is `cassandra`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +53,19 @@ class ClusterSettings:
         default=120.0, metadata={"help": "seconds for which a load retries while the cluster is unavailable"}
     )
     reader: str = field(
-        default="", metadata={"help": "driver for reads: acsylla, which is faster; default: the driver for writes"}
+        default="",
+        metadata={
+            "help": "driver for reads: acsylla, which is faster, or cassandra, the driver for writes; default: acsylla "
+            "if it is installed, except in commands that write"
+        },
     )
 
     def __post_init__(self) -> None:
         for name in ("consistency", "consistency_immutable"):
             if getattr(self, name) not in CONSISTENCIES:
                 raise ValueError(f"{name} must be one of {', '.join(CONSISTENCIES)}, not {getattr(self, name)!r}")
-        if self.reader not in READERS:
-            raise ValueError(f"reader must be {' or '.join(filter(None, READERS))} or empty, not {self.reader!r}")
+        if self.reader and self.reader not in READERS:
+            raise ValueError(f"reader must be {' or '.join(READERS)} or empty, not {self.reader!r}")
         if self.query_timeout_s <= 0 or self.speculative_delay_s < 0 or self.write_patience_s < 0:
             raise ValueError(
                 "query_timeout_s must be greater than 0, speculative_delay_s and write_patience_s must be at least 0"

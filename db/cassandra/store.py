@@ -66,7 +66,7 @@ class CassandraStore:
         """Connects. Raises StoreUnavailable if no node responds."""
         self.protocol = protocol
         self._session = CassandraSession(address, settings)
-        self._query = _reader(address, settings, self._session)
+        self._query = _reader(address, settings, self._session, writable=writable)
         self._keyspace = address.keyspace
         self._writable = writable
         self._quorum, self._one = settings.consistency, settings.consistency_immutable
@@ -327,13 +327,16 @@ class CassandraStore:
             raise StoreError(f"{self._session.address} is open for reading only")
 
 
-def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Query:
+def _reader(address: Address, settings: ClusterSettings, session: CassandraSession, *, writable: bool) -> Query:
     """The function for reads: the session's, or acsylla's."""
-    if settings.reader != "acsylla":
+    # What writes reads little, and each of its event loops would open connections of its own.
+    if settings.reader == "cassandra" or (writable and not settings.reader):
         return session.query
     try:
         from db.cassandra.reader import AcsyllaReader
     except ModuleNotFoundError as error:
+        if not settings.reader:
+            return session.query
         session.close()
         raise StoreError("reader = acsylla needs acsylla: install permanode[acsylla]") from error
     return AcsyllaReader(address, settings, session).query

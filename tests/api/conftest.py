@@ -24,7 +24,7 @@ GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 
 
 READERS = [
-    pytest.param("", id="cassandra-driver"),
+    pytest.param("cassandra", id="cassandra-driver"),
     pytest.param("acsylla", id="acsylla", marks=pytest.mark.slow),
 ]
 """For tests of failures. acsylla runs with `--slow` only, because reactions to failures take time."""

@@ -83,7 +83,7 @@ def make_users(server: CassandraServer) -> None:
         session.execute("GRANT ALL ON ALL KEYSPACES TO writer")
 
 
-@pytest.mark.parametrize("reader", ["", "acsylla"])
+@pytest.mark.parametrize("reader", ["cassandra", "acsylla"])
 async def test_with_password_and_tls_it_is_a_store_like_any_other(
     secured: Secured, oracle: Oracle, caplog: pytest.LogCaptureFixture, reader: str
 ) -> None:

@@ -59,7 +59,7 @@ def test_a_time_s_name_is_a_time_in_every_table() -> None:
 
 
 def test_an_unknown_reader_is_rejected_by_name() -> None:
-    with pytest.raises(ValueError, match="reader must be acsylla or empty, not 'fast'"):
+    with pytest.raises(ValueError, match="reader must be acsylla or cassandra or empty, not 'fast'"):
         replace(settings_of(URL), reader="fast")
 
 
