@@ -103,7 +103,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of a response: the handler, what renders its value, the headers of all responses, the end of the ETag."""
+    """One form of a response: the handler, what renders its value, all responses' headers, the end of the ETag."""
 
     handler: Handler
     render: Callable[[Any], bytes]
