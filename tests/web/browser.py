@@ -85,7 +85,7 @@ def install_browser(cache: Path) -> Programs:
         with tarfile.open(fileobj=BytesIO(data)) as libraries:
             # Python 3.11.3 and older have no filters.
             libraries.extraction_filter = getattr(tarfile, "data_filter", None)
-            libraries.extractall(folder)
+            libraries.extractall(folder)  # noqa: S202  (of a package with a checksum)
 
     folder = kept(cache, "chromium", (HERE / "package-lock.json").read_text("utf-8"), unpack)
     axe = (modules / "axe-core" / "axe.min.js").read_text("utf-8")
