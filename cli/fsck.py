@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,10 +13,13 @@ import typer
 from cli.bars import shown
 from cli.options import Json, etl_settings
 from cli.progress import printable
-from db.admin.fsck import Repair, repair_of
+from db import schema
+from db.admin.fsck import NEEDED_TO_OPEN, Repair, repair_of
 from db.connect import StoreSettings, open_adapter, open_store
 from db.damage import Checked, Damage
 from db.intervals import in_words, intervals, word
+from db.schema.protocols import IOTA
+from db.store import StoreMismatch
 from etl.report import WITH_REJECTS, Progress
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 CHECKED = ("store", "lake")
 ROWS = "rows"
 """The check of `--deep`."""
+
+NEEDED_FOR_LOG = (schema.log_heads.name, schema.log_tiles.name)
+"""Tables whose damage is known before their content is compared."""
 
 
 def fsck(
@@ -52,7 +58,8 @@ def fsck(
 
     In a SQLite store it compares all pages with their checksums, and the bytes of each message with its id; a cluster
     compares its files with their own checksums. Files of the lake are compared with the checksums in its log, and their
-    messages with their ids. It changes nothing, and the store can be served and loaded meanwhile.
+    messages with their ids. In both, tiles and records of the transparency log are compared with its root and its
+    signature. It changes nothing, and the store can be served and loaded meanwhile.
 
     With --deep, DuckDB computes each row of every table again from the lake, with SQL of its own, and names each row
     that is wrong, missing or extra (at most 100 of a table). In an IOTA network it also compares balances, treasury and
@@ -109,17 +116,32 @@ def _summary(found: Mapping[str, Sequence[Damage]], repair: Repair | None, unsum
         yield "to repair the lake, restore its damaged files from a backup, or load their milestones again:"
         milestones = intervals(each for damage in of_lake for each in damage.milestones)
         yield from (f"  permanode load ARCHIVE --range {word(each)} --force" for each in milestones)
+        if any(each.table == "log" for each in of_lake):
+            yield "  move the folder `log` out of the lake: the next load writes it again from the store's copy"
 
 
 def _check(name: str, store: StoreSettings, etl: "EtlSettings", checked: Checked, sums: "LakeSums") -> Iterable[Damage]:
     from etl.lake.fsck import check_lake
     from etl.runs import lake_path
+    from etl.store_reads import StoreReads
+    from etl.transparency.log_check import check_log_files, check_log_rows
+    from etl.transparency.log_files import LogFiles
 
+    lake = lake_path(store, etl)
     if name == "lake":
-        yield from check_lake(lake_path(store, etl), checked, sums)
+        yield from check_lake(lake, checked, sums)
+        yield from check_log_files(LogFiles(lake, store.network), checked)
         return
     with closing(open_adapter(store, writable=False)) as adapter:
-        yield from adapter.check(store.range_size, checked)
+        is_intact = True
+        for each in adapter.check(store.range_size, checked):
+            is_intact = is_intact and each.table not in (*NEEDED_TO_OPEN, *NEEDED_FOR_LOG)
+            yield each
+    # A store of another layout may have no log.
+    with suppress(StoreMismatch):
+        if is_intact and store.protocol == IOTA:
+            with closing(open_store(store)) as opened, closing(StoreReads(opened, store.network)) as reads:
+                yield from check_log_rows(reads, checked)
 
 
 def _check_rows(store: StoreSettings, etl: "EtlSettings", work: Path | None, checked: Checked) -> Iterator[Damage]:

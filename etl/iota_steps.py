@@ -267,7 +267,8 @@ def prove_listings(run: IotaRun) -> IotaRun:
 def append_to_log(run: IotaRun) -> IotaRun:
     """Appends complete milestones to the transparency log and signs its checkpoint."""
     with run.publication.report.timed("log"):
-        append_log(run.publication, again=not run.files and run.genesis is None)
+        others = [(each.head, each.tile) for each in run.logs]
+        append_log(run.publication, others, again=not run.files and run.genesis is None)
     return run
 
 

@@ -1,13 +1,13 @@
 """Appends the records of complete milestones to the log, and signs its checkpoint."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import TypeAlias
 
 from db.queries.log import LogHead
 from etl.report import Notify, Progress, quiet
-from etl.transparency.history import LogForked
+from etl.transparency.history import LogForked, check_same
 from etl.transparency.stored_log import AT_ONCE, StoredLog
 from ledger.completeness.intervals import Interval
 from ledger.crypto.log_tree import EMPTY
@@ -17,10 +17,13 @@ from ledger.transparency.growth import LogBuilder
 from ledger.transparency.keys import SigningKey
 from ledger.transparency.positions import Cover, closed_by, last_milestone, milestone_at, size_after
 from ledger.transparency.records import CoverRecord, IntervalRecord, MilestoneRecord, Record, parse_record
-from ledger.transparency.tiles import Place
+from ledger.transparency.tiles import Place, TileReader
 
 ClosedRecords: TypeAlias = Callable[[int, int, int], Iterable[bytes]]
 """`(first, after, to)` → the records of the milestones (after, to] of a log from `first`, in the order of the log."""
+
+SignedLog: TypeAlias = tuple[Checkpoint, TileReader]
+"""Size and root of a log, and its tiles, which need not be proved."""
 
 
 class LogAppender:
@@ -32,6 +35,7 @@ class LogAppender:
         records: the source of records.
         key: signs checkpoints. None: they stay unsigned.
         notify: receives the progress.
+        others: logs of the same ledger, which this one must agree with.
     """
 
     def __init__(
@@ -41,12 +45,14 @@ class LogAppender:
         records: ClosedRecords,
         key: SigningKey | None = None,
         notify: Notify = quiet,
+        others: Sequence[SignedLog] = (),
     ) -> None:
         self._log = log
         self._network = network
         self._records = records
         self._key = key
         self._notify = notify
+        self._others = others
 
     def append(self, first: int, to: int) -> LogHead | None:
         """Appends all milestones up to `to`, and returns the new head; None if there is no milestone yet.
@@ -57,6 +63,7 @@ class LogAppender:
 
         Raises:
             LogError: a record is not the one that follows, or the stored tiles do not lead to the root.
+            LogForked: the grown log differs from one of `others`.
         """
         before = self._log.head
         newest = Checkpoint(make_origin(self._network, first), 0, EMPTY) if before is None else before.newest
@@ -67,6 +74,7 @@ class LogAppender:
             builder = self._grow(newest, ordered(self._records(first, after, to), first, after), first, to)
             if builder.size > newest.size:
                 grown = replace(newest, size=builder.size, root=builder.root())
+                self._compare(grown)
                 head = LogHead(grown) if before is None else replace(before, newest=grown)
         if head is None:
             return None
@@ -94,6 +102,13 @@ class LogAppender:
                     f"fork of the log {origin} at milestone {milestone}: the ledger state has another record than the "
                     f"log with the index {index}. The log was not continued"
                 )
+
+    def _compare(self, grown: Checkpoint) -> None:
+        tiles = self._log.files.tiles(grown.size)
+        for head, other_tiles in self._others:
+            if head.origin == grown.origin:
+                names = "this store", "the archive"
+                check_same(grown, tiles, head, other_tiles, names, "The log was not continued")
 
     def _grow(self, newest: Checkpoint, records: Iterable[bytes], first: int, to: int) -> LogBuilder:
         builder = LogBuilder.resume(newest.size, newest.root, self._log.files.read_place)

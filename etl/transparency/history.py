@@ -28,7 +28,7 @@ NAMES = ("milestone_index", "milestone_id", "message_id", "seconds", "message_co
 
 
 class LogForked(StoreMismatch):
-    """What a run would write, or what is stored, contradicts the log. Nothing was changed."""
+    """What a run would write, or what is stored, contradicts the log. The log was not changed."""
 
 
 class LoggedMilestones(LoggedRecords):
@@ -63,18 +63,23 @@ class LoggedMilestones(LoggedRecords):
 
 
 def check_same(
-    head: Checkpoint, tiles: TileReader, other: Checkpoint, other_tiles: TileReader, names: tuple[str, str]
+    head: Checkpoint,
+    tiles: TileReader,
+    other: Checkpoint,
+    other_tiles: TileReader,
+    names: tuple[str, str],
+    outcome: str = "Nothing was changed",
 ) -> None:
-    """Compares two copies of a log up to the end of the shorter one. `names`: of the copies.
+    """Compares two copies of a log up to the end of the shorter one.
+
+    `names`: of the copies. `outcome`: what a fork leads to, for the message.
 
     Raises:
         LogForked: they differ. The message names the first milestone that does.
         LogError: tiles of a copy do not lead to its root.
     """
     if head.origin != other.origin:
-        raise LogForked(
-            f"the log of {names[0]} is {head.origin}, that of {names[1]} {other.origin}. Nothing was changed"
-        )
+        raise LogForked(f"the log of {names[0]} is {head.origin}, that of {names[1]} {other.origin}. {outcome}")
     size = min(head.size, other.size)
     roots = [
         each.root if each.size == size else TiledTree(size, read).root()
@@ -88,7 +93,7 @@ def check_same(
     milestone = milestone_at(parse_origin(head.origin)[1], index)
     raise LogForked(
         f"fork of the log {head.origin} at milestone {milestone}: {names[0]} and {names[1]} have different records "
-        f"with the index {index}. Nothing was changed"
+        f"with the index {index}. {outcome}"
     )
 
 

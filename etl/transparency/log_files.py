@@ -28,6 +28,7 @@ class LogFiles:
     """The files of a network's log, below a local lake or the URL of one."""
 
     def __init__(self, lake: str, network: str) -> None:
+        self.network = network
         self.folder = f"{lake}/log/{network}"
         self._local = None if "://" in lake else Path(self.folder)
         self._files = None if self._local else file_system(self.folder)

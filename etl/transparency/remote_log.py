@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 
 from etl.fetch.http import Fault, Http
@@ -161,7 +162,7 @@ class RemoteLog:
 
     def _read(self, places: Sequence[Place]) -> list[bytes]:
         async def read() -> list[bytes]:
-            return await asyncio.gather(*(self._http.get(f"{self.url}/{each.path}", BYTES) for each in places))
+            return await asyncio.gather(*map(self._read_one, places))
 
         try:
             return self._runner.run(read())
@@ -169,6 +170,15 @@ class RemoteLog:
             if fault.is_for_good:
                 raise LogError(f"a tile of the signed size {self.size} is missing: {fault}") from fault
             raise
+
+    async def _read_one(self, place: Place) -> bytes:
+        """A place. A log that has grown may have only the full one, which begins with the partial one."""
+        try:
+            return await self._http.get(f"{self.url}/{place.path}", BYTES)
+        except Fault as fault:
+            if not fault.is_for_good or place.width == TILE_WIDTH:
+                raise
+        return narrow(await self._http.get(f"{self.url}/{replace(place, width=TILE_WIDTH).path}", BYTES), place)
 
     def _get(self, url: str, accept: str) -> bytes:
         async def read() -> bytes:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from db.connect import StoreSettings
 from db.intervals import Intervals
 from db.store import StoreDamaged
-from etl.transparency.append import LogAppender
+from etl.transparency.append import LogAppender, SignedLog
 from etl.transparency.history import LoggedMilestones
 from etl.transparency.log_files import LogFiles
 from etl.transparency.signing_key import read_key
@@ -72,19 +72,23 @@ def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()
     return check
 
 
-def append_log(publication: Publication, *, again: bool = False) -> None:
+def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, again: bool = False) -> None:
     """Appends the milestones that have records, and signs the checkpoint.
 
-    `again`: compares all records of the log with those of the ledger state, and writes all its rows to the store.
+    Args:
+        publication: the run.
+        others: logs that the new records must agree with, if they begin with the same milestone.
+        again: compare all records of the log with those of the ledger state, and write all its rows to the store.
 
     Raises:
-        LogForked: the copies of the log or its records differ.
+        LogForked: the copies of the log or its records differ, or the log would differ from one of `others`.
     """
     stored, reads, settings = log_of(publication), publication.reads, publication.store_settings
     stored.open(again=again)
     proved = reads.proved()
     if proved:
-        appender = LogAppender(stored, settings.network, reads.closed_records, key_of(settings), publication.notify)
+        key, notify = key_of(settings), publication.notify
+        appender = LogAppender(stored, settings.network, reads.closed_records, key, notify, others)
         if again:
             appender.check(proved.stop - 1)
         appender.append(proved.start, proved.stop - 1)

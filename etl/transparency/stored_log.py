@@ -137,10 +137,15 @@ class StoredLog:
         )
 
     def _row(self, place: Place) -> bytes:
-        (row,) = self._reads.many(schema.log_tiles, [key_of(place)])
-        if row is None or row["width"] < place.width:
-            raise LogError(f"expected {place.path} in the store")
-        return narrow(row["data"], place)
+        return row_of(self._reads, place)
+
+
+def row_of(reads: StoreReads, place: Place) -> bytes:
+    """The content of a place in a store. Raises LogError if it does not have it."""
+    (row,) = reads.many(schema.log_tiles, [key_of(place)])
+    if row is None or row["width"] < place.width:
+        raise LogError(f"expected {place.path} in the store")
+    return narrow(row["data"], place)
 
 
 def _size_of(cosigned: bytes) -> int:

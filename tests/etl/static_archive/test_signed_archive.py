@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -253,6 +254,26 @@ def test_a_load_rejects_a_milestone_that_the_log_has_not_signed(signed: Case, st
         with pytest.raises(LogForked, match=r"at milestone 1: .*Nothing was changed"):
             loading.load(*found.files, default_genesis=found.genesis, logs=found.logs)
     assert loading.rows()["milestones"] == []
+
+
+def test_a_load_with_another_genesis_does_not_continue_the_log(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    """The genesis names another owner of its first output. Messages and milestones are those that were signed."""
+    manifest = read_manifest(signed.archive)
+    assert manifest is not None
+    key = VerifierKey.parse(manifest["log"]["verifier"])
+    _, _, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    assert genesis is not None
+    text = genesis.read_text("utf-8")
+    owner = re.findall(r'"(?:address|pubKeyHash)": "(?:0x)?([0-9a-f]{64})"', text)[0]
+    other = tmp_path / "genesis.json"
+    other.write_text(text.replace(owner, "ab" * 32), "utf-8")
+    loading = stores((100_000, 100_000), signed.network)
+    with local_sources([str(signed.archive)], tmp_path / "copies", None, None, [key]) as found:
+        with pytest.raises(
+            LogForked, match=r"this store and the archive have different records .*log was not continued"
+        ):
+            loading.load(*found.files, genesis=other, logs=found.logs)
+        assert not (loading.folder / "lake" / "log" / signed.network / "head").exists()
 
 
 def test_an_archive_of_another_key_is_not_loaded(signed: Case, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Stores that the embedded engine loads."""
 
-from tests.etl.embedded import session, stores
+from tests.etl.embedded import everywhere, session, stores
 
-__all__ = ["session", "stores"]
+__all__ = ["everywhere", "session", "stores"]
