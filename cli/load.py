@@ -206,7 +206,7 @@ def job(
     """
     first, last = parse_range(milestones, hint="RANGE")
     from etl import runs
-    from etl.jobs import JOBS, PIPELINES
+    from etl.jobs import JOBS, PIPELINES, find_job
 
     if name is None:
         steps = [
@@ -218,7 +218,7 @@ def job(
         listed = {"steps": steps, "jobs": jobs}
         typer.echo(json.dumps(listed, indent=2) if as_json else "\n".join(job_lines(PIPELINES, JOBS)))
         return
-    chosen = runs.find_job(name)
+    chosen = find_job(name)
     store, etl = etl_settings(context)
     with shown() as notify:
         done = runs.analytics(store, etl, first=first, last=last, only=chosen.only, notify=notify)

@@ -3,25 +3,23 @@
 Each function takes an IotaRun and returns the IotaRun for the next step. A step without work returns its argument.
 """
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
 from db.connect import GENESIS_PARAMETERS
 from db.coverage import Coverage
-from db.intervals import Intervals, add, in_words, size, subtract
+from db.intervals import Intervals, add, in_words, subtract
 from db.schema import keyspace_info
 from db.store import StoreMismatch, Unreadable
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
-from etl.archive.archived_milestones import sealed_by
 from etl.completeness.advance import ListingTrees
 from etl.expectations.comparison import Expectation
+from etl.filling import fill
 from etl.lake.delta import Lake, intervals_of
-from etl.lake.summary import count_messages, count_rows, reject_lines
+from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.selective import advance_selected, choose, extend
 from etl.sources.fields import MAX_MILESTONE_INDEX
@@ -33,13 +31,11 @@ from etl.transparency.steps import append_log, check_log, fork_check
 from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
 from etl.verification.decode import WholeCheck
-from etl.verification.expect import expect, expect_lake, expect_ledger
+from etl.verification.expect import expect_lake, expect_ledger
 from etl.verification.full_verification import promote
 from etl.verification.ingest import Ingest, Ingested
 from etl.verification.resolve_inclusion import decide_states
-from etl.writers.archived_marks import note_logged
-from etl.writers.few_run import FEW_MESSAGES
-from etl.writers.publish import Opened, Publication
+from etl.writers.publish import Publication
 from etl.writers.rewrite import check_rewritten, rewrite, rewrite_all
 from ledger.levels import FULL
 
@@ -183,7 +179,7 @@ def fill_tables(run: IotaRun) -> IotaRun:
         return run
     analyse.forget(publication, found.run)
     with publication.report.timed("tables"):
-        expectation = _fill(run.ingest, found, publication, bulk=run.bulk)
+        expectation = fill(run.ingest, found, publication, bulk=run.bulk)
     return replace(run, milestones=found.run, expectation=expectation)
 
 
@@ -301,58 +297,3 @@ def reject_older_lake(lake: Lake, reads: StoreReads) -> None:
             f"the store has {what}, but its lake at {lake.root} does not: the lake is older, or belongs to another "
             "store. Restore the matching lake, or run `permanode rebuild` and load what is missing"
         )
-
-
-class Opening:
-    """The splits of a run, which a thread computes once they are needed."""
-
-    def __init__(self, pool: ThreadPoolExecutor, open_splits: Callable[[], Opened]) -> None:
-        self._pool = pool
-        self._open_splits = open_splits
-        self._starting = threading.Lock()
-        self._future: Future[Opened] | None = None
-
-    def start(self) -> "Future[Opened]":
-        """Starts the thread, once."""
-        with self._starting:
-            if self._future is None:
-                self._future = self._pool.submit(self._open_splits)
-            return self._future
-
-    def result(self) -> Opened:
-        """Waits for the splits."""
-        return self.start().result()
-
-
-def _fill(ingest: Ingest, found: Ingested, publication: Publication, *, bulk: bool) -> Expectation:
-    """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit. Returns what was
-    written.
-    """
-    report, kept = publication.report, publication.reads.held().messages
-
-    def commit() -> Expectation:
-        expectation = expect(publication, found)
-        ingest.commit(found)
-        if found.run and size(found.run) <= FEW_MESSAGES:
-            count_rows(publication.few_run(found.run).known, report)
-        else:
-            count_messages(publication.lake, found.run, report)
-        return expectation
-
-    with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
-        committing = pool.submit(commit)
-        opening = Opening(pool, lambda: publication.open_splits(found.run))
-        if not kept or found.expected.over(found.decoded)["messages"].rows > FEW_MESSAGES:
-            opening.start()
-        noting = pool.submit(ingest.note_sources, found)
-        if kept:
-            committing.result()
-        much = bulk or report.messages >= publication.settings.bulk_share * kept
-        publication.publish(found.run, found.plan.names, opening.result, committing, bulk=bool(found.run) and much)
-        noting.result()
-        note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
-        if found.pending:
-            publication.publish_pending()
-    report.skipped, report.reopened = found.skipped, size(found.reopened)
-    report.pending = found.pending
-    return committing.result()

@@ -80,3 +80,14 @@ JOBS: tuple[Job, ...] = (
     ),
 )
 """What `permanode job` runs for a range of milestones."""
+
+
+def find_job(name: str) -> Job:
+    """Returns the job with that name. Raises ValueError for an unknown one."""
+    for job in JOBS:
+        if job.name == name:
+            return job
+    expected = ", ".join(job.name for job in JOBS)
+    if any(step.name == name for steps in PIPELINES.values() for step in steps):
+        raise ValueError(f"{name}: a step of `permanode load`, not a job; expected one of {expected}")
+    raise ValueError(f"{name}: no job; expected one of {expected}")

@@ -25,14 +25,14 @@ from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
-from etl.jobs import IOTA, IOTA_REBUILD, IOTA_REPAIR, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
+from etl.jobs import IOTA, IOTA_REBUILD, IOTA_REPAIR, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
 from etl.lake.delta import Lake
 from etl.lake.paths import lake_root, literal_path
 from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.load_notes import note_rejects, noted
-from etl.pipeline import Job, run_steps
+from etl.pipeline import run_steps
 from etl.reduction import reduce_lake
 from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
@@ -107,18 +107,8 @@ def load(
     ):
         if files:
             pool.submit(start_workers, publication.lake, size)
-        run = IotaRun(
-            publication,
-            files,
-            first,
-            last,
-            force,
-            genesis=genesis or (None if publication.lake.has("genesis") else default_genesis),
-            logs=tuple(logs),
-            bulk=bulk,
-            analytics=analytics,
-            keep=keep,
-        )
+        genesis = genesis or (None if publication.lake.has("genesis") else default_genesis)
+        run = IotaRun(publication, files, first, last, force, genesis, tuple(logs), bulk, analytics, keep=keep)
         run_steps(IOTA, run)
         publication.report.stored = _stored(publication.reads)
     return publication.report
@@ -191,17 +181,6 @@ def analytics(
         ledger = [] if last_known is None else intersect([(0, last_known)], wanted)
         analyse.analyse(publication, wanted, ledger=ledger, only=only)
     return publication.report
-
-
-def find_job(name: str) -> Job:
-    """Returns the job of etl.jobs.JOBS with that name. Raises ValueError for an unknown one."""
-    for job in JOBS:
-        if job.name == name:
-            return job
-    expected = ", ".join(job.name for job in JOBS)
-    if any(step.name == name for steps in PIPELINES.values() for step in steps):
-        raise ValueError(f"{name}: a step of `permanode load`, not a job; expected one of {expected}")
-    raise ValueError(f"{name}: no job; expected one of {expected}")
 
 
 def verify(

@@ -36,6 +36,7 @@ from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
 from etl.analytics.milestones import aggregates, rows_of
 from etl.engine.session import Session
+from etl.jobs import find_job
 from etl.report import Notify, Report, quiet
 from etl.writers.publish import ANALYSED_TO
 from tests import reference, reference_stardust
@@ -215,7 +216,7 @@ def test_a_named_job_fills_its_tables_and_reports_rows_and_seconds_of_its_step(b
     clear(both_eras)
     wanted, reported = expected_of_both(), {}
     for step in STEPS:
-        job = runs.find_job(f"analytics-{step.name}")
+        job = find_job(f"analytics-{step.name}")
         assert job.tables == tuple(table.name for table in step.tables)
         report = runs.analytics(both_eras.store, both_eras.settings, only=job.only)
         assert [*report.rows_by_stage] == [*report.seconds] == ["engine_start", f"analytics_{step.name}"]
