@@ -125,6 +125,7 @@ def bench(
     name: Annotated[
         Literal[
             "analytics",
+            "application",
             "attack",
             "cluster-http",
             "cluster-load",
