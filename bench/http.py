@@ -43,6 +43,8 @@ DEFAULT = OWN[ApiSettings().server]
 
 NAMES = (*OWN.values(), BARE, *ASGI.values(), DATASETTE)
 
+STARTERS = {"uvicorn": uvicorn, "granian": granian}
+
 POINT_READS = 20_000, 5.0
 """The bar of a message by its id: requests per second, and p99 in milliseconds."""
 
@@ -226,11 +228,11 @@ def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str)
     url, recorded = f"sqlite:///{store.absolute()}", {"BENCH_BODIES": str(bodies)}
     with ExitStack() as stack:
         enter = stack.enter_context
-        own = [enter(serving(url, network, PERMANODE_API_SERVER=each)) for each in OWN]
-        sizes = record(own[0].base, requested, bodies)
-        bases = [*own, enter(uvicorn("bench.http:bare", **recorded))]
-        bases += [enter(start("bench.http:bare_asgi", **recorded)) for start in (uvicorn, granian)]
-        servers = {name: (server, requested) for name, server in zip(NAMES, bases, strict=False)}
+        started = {name: enter(serving(url, network, PERMANODE_API_SERVER=each)) for each, name in OWN.items()}
+        sizes = record(started[DEFAULT].base, requested, bodies)
+        started[BARE] = enter(uvicorn("bench.http:bare", **recorded))
+        started |= {name: enter(STARTERS[each]("bench.http:bare_asgi", **recorded)) for each, name in ASGI.items()}
+        servers = {name: (server, requested) for name, server in started.items()}
         servers[DATASETTE] = enter(running(datasette, port)), rows
         figures: Figures = {name: {} for name in servers}
         for kind in requested:
@@ -257,10 +259,9 @@ def report(figures: Figures, sizes: dict[str, float]) -> None:
             if kind in kinds:
                 each = kinds[kind]
                 ratio = "" if each is own else f"{own.per_second / each.per_second:.2f} x"
-                rates = (
-                    f"{each.per_second:11.0f}{each.p50_ms:11.2f}{each.p99_ms:11.2f}{each.cpu_us:11.0f}{each.errors:11d}"
-                )
-                print(f"{kind:20}{sizes[kind]:6.0f}  {server:20}{rates}{ratio:>11}")
+                times = f"{each.p50_ms:11.2f}{each.p99_ms:11.2f}{each.cpu_us:11.0f}"
+                rates = f"{each.per_second:11.0f}{times}{each.errors:11d}{ratio:>11}"
+                print(f"{kind:20}{sizes[kind]:6.0f}  {server:20}{rates}")
 
 
 def main() -> int:
