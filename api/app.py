@@ -66,6 +66,7 @@ from api.web.explorer import Explorer
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.grpc_web import grpc_web_routes
 from api.wormhole.guardian.routes import GUARDIAN_V1
+from api.wormhole.selected_emitters import of_selected_emitters
 from db.schema.protocols import IOTA, WORMHOLE
 
 FAMILIES = frozenset(
@@ -227,15 +228,18 @@ def routes(
         (TRANSPARENCY_LOG, below("", CHRYSALIS_EXAMPLE)),
         (LISTING_PROOFS, below("", CHRYSALIS_EXAMPLE)),
     )
-    of_wormhole = (
-        (GUARDIAN_V1, Mount("/v1", signed)),
-        (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
-        (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
-        (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
-        (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
-        (WORMHOLE_V1, replace(below("/api/v1", WORMHOLE_EXAMPLE), is_alias=True)),
-        (EVENTS, Mount("/api/wormhole/events", signed)),
-        (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
+    of_wormhole = tuple(
+        (family, replace(mount, guard=of_selected_emitters))
+        for family, mount in (
+            (GUARDIAN_V1, Mount("/v1", signed)),
+            (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
+            (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
+            (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
+            (WORMHOLE_V1, Mount("/api/v1", one(default, WORMHOLE), is_alias=True)),
+            (WORMHOLE_V1, replace(below("/api/v1", WORMHOLE_EXAMPLE), is_alias=True)),
+            (EVENTS, Mount("/api/wormhole/events", signed)),
+            (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
+        )
     )
 
     def mounted(_: Mapping[str, str]) -> list[str]:

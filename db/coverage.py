@@ -6,7 +6,7 @@ keeps all messages of its milestones, and nothing here limits what it returns.
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -15,13 +15,20 @@ from db.intervals import Intervals, add, in_words, intersect
 from db.listing.statement import LISTED
 from db.model import Lookup
 from db.store import NotFound, NotKeptHere, Row, Store
-from ledger.selection import ADDRESS, MILESTONES, TAG, Filter, parse_filters
+from ledger.selection import ADDRESS, EMITTER, MILESTONES, TAG, Filter, parse_filters
+from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 
 KEPT = "kept"
 """Key of keyspace_info: filter → intervals of milestones, as JSON."""
 
 READ_EVERY_S = 10
 """A load may add filters while a server runs."""
+
+NAMED_MOST = 10
+"""Emitters that a response names: 800 bytes of a header."""
+
+GOVERNANCE = Filter(EMITTER, GOVERNANCE_EMITTER, GOVERNANCE_CHAIN)
+"""The emitter whose messages every selection keeps."""
 
 Coverage: TypeAlias = Mapping[Filter, Intervals]
 
@@ -65,26 +72,36 @@ async def missing(store: Store, what: str, kept_by: Filter | None = None) -> Not
     return NotKeptHere(f"{what} is not kept here: this archive keeps a selection of messages")
 
 
-async def check_listing(store: Store, lookup: Lookup, key: str) -> None:
-    """Sets LISTED for the listing of a key in hex. Raises NotKeptHere if no filter covers it."""
+async def check_listing(store: Store, keys: Iterable[tuple[Lookup, str]]) -> None:
+    """Sets LISTED for the listing of these keys in hex, merged. Raises NotKeptHere if no filter covers one of them."""
     coverage = await find_coverage(store)
     if coverage is None:
         return
-    wanted = _filter_of(lookup, key)
-    covered = whole_milestones(coverage)
-    if wanted is not None:
-        covered = add(covered, coverage.get(wanted, []))
-    if not covered and wanted not in coverage:
-        name = "this listing" if wanted is None else wanted.text
-        raise NotKeptHere(f"{name} is not kept here: this archive keeps a selection, which its /sync lists under kept")
-    LISTED.set(f"{lookup.key[0]} 0x{key}; milestones {in_words(covered)}")
+    names: dict[str, None] = {}
+    listed: Intervals | None = None
+    for lookup, key in keys:
+        wanted = _filter_of(lookup, key)
+        covered = whole_milestones(coverage)
+        if wanted is not None:
+            covered = add(covered, coverage.get(wanted, []))
+        if not covered and wanted not in coverage:
+            name = "this listing" if wanted is None else wanted.text
+            raise NotKeptHere(f"{name} is not kept here: this archive keeps a selection, listed in its /sync as kept")
+        names[f"{lookup.key[0]} 0x{key}"] = None
+        listed = covered if listed is None else intersect(listed, covered)
+    if names:
+        LISTED.set(f"{', '.join(names)}; milestones {in_words(listed or [])}")
 
 
 async def check_address(store: Store, address: str) -> None:
-    """Raises NotKeptHere for an address in hex whose ledger state a selective store does not have."""
+    """Sets LISTED for the ledger state of an address in hex. Raises NotKeptHere if the address is not selected."""
     coverage = await find_coverage(store)
-    if coverage is not None and Filter(ADDRESS, bytes.fromhex(address)) not in coverage:
+    if coverage is None:
+        return
+    wanted = Filter(ADDRESS, bytes.fromhex(address))
+    if wanted not in coverage:
         raise NotKeptHere(f"the ledger state of {address} is not kept here: the address is not selected")
+    LISTED.set(f"{ADDRESS} 0x{address}; milestones {in_words(coverage[wanted])}")
 
 
 async def check_state(store: Store, what: str) -> None:
@@ -93,11 +110,40 @@ async def check_state(store: Store, what: str) -> None:
         raise NotKeptHere(f"{what} is not kept here: this archive has the ledger state of selected addresses only")
 
 
-async def check_children(store: Store, message_id: str) -> None:
-    """Sets LISTED for the children of a message: they are all there only in milestones that are kept as a whole."""
+async def check_all(store: Store, what: str) -> None:
+    """Raises NotKeptHere for what counts or lists all messages, and is therefore not in a selective store."""
+    if await find_coverage(store) is not None:
+        raise NotKeptHere(f"{what} are not kept here: this archive keeps a selection of messages")
+
+
+async def check_emitter(store: Store, emitter: Filter | None) -> None:
+    """Sets LISTED to the selected emitters of a Wormhole network. Raises NotKeptHere for another `emitter`."""
     coverage = await find_coverage(store)
-    if coverage is not None:
-        LISTED.set(f"parent 0x{message_id}; milestones {in_words(whole_milestones(coverage))}")
+    if coverage is None:
+        return
+    if emitter is not None and emitter not in coverage and emitter != GOVERNANCE:
+        raise NotKeptHere(f"{emitter.text} is not kept here: this archive keeps other emitters")
+    texts = sorted(each.text for each in coverage)
+    LISTED.set(" ".join(texts) if len(texts) <= NAMED_MOST else f"{len(texts)} emitters")
+
+
+async def note_part(store: Store, what: str, milestone_index: int | None = None) -> None:
+    """Sets LISTED for what is complete only in milestones that are kept as a whole. `milestone_index`: it is about this
+    one.
+    """
+    if (described := await describe_part(store, what, milestone_index)) is not None:
+        LISTED.set(described)
+
+
+async def describe_part(store: Store, what: str, milestone_index: int | None = None) -> str | None:
+    """The text that `note_part` sets; None for a store with all messages."""
+    coverage = await find_coverage(store)
+    if coverage is None:
+        return None
+    whole = whole_milestones(coverage)
+    if milestone_index is not None:
+        whole = intersect(whole, [(milestone_index, milestone_index)])
+    return f"{what}; milestones {in_words(whole)}"
 
 
 async def check_output(store: Store, row: Row) -> None:

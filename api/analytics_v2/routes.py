@@ -224,7 +224,7 @@ async def blocks_of(network: NetworkMount, index: int) -> Json:
 
 def of_outputs(path: str, handler: Handler) -> Operation:
     """Returns an operation that counts created outputs."""
-    return Operation(f"/activity/outputs{path}", handler, OutputStatistics, (501,))
+    return Operation(f"/activity/outputs{path}", handler, OutputStatistics, (404, 501))
 
 
 ANALYTICS_V2 = Family(
@@ -235,15 +235,15 @@ ANALYTICS_V2 = Family(
         Operation("/ledger/nfts", nfts, OutputStatistics, (404, 501)),
         RICHEST_ADDRESSES,
         TOKEN_DISTRIBUTION,
-        Operation("/activity/addresses", address_activity, AddressStatistics, (501,)),
+        Operation("/activity/addresses", address_activity, AddressStatistics, (404, 501)),
         Operation("/activity/claimed-tokens", claimed_tokens, Claimed, (404, 501)),
         of_outputs("", output_activity),
         of_outputs("/basic", basic_output_activity),
         of_outputs("/alias", alias_output_activity),
         of_outputs("/nft", nft_output_activity),
         of_outputs("/foundry", foundry_output_activity),
-        Operation("/activity/native-tokens", native_token_activity, ObjectStatistics, (501,)),
-        Operation("/activity/nfts", nft_activity, ObjectStatistics, (501,)),
+        Operation("/activity/native-tokens", native_token_activity, ObjectStatistics, (404, 501)),
+        Operation("/activity/nfts", nft_activity, ObjectStatistics, (404, 501)),
         Operation("/activity/milestones/{milestoneId}", milestone_activity, MilestoneStatistics, (404,)),
         Operation("/activity/milestones/by-index/{index}", milestone_activity_by_index, MilestoneStatistics, (404,)),
         *ANALYTICS_SERIES,

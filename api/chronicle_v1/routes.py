@@ -30,6 +30,7 @@ from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
 from api.http.responses import Json
 from api.network import NetworkMount
+from db.coverage import note_part
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
 from db.queries.spans import find_span
@@ -52,6 +53,7 @@ async def transaction_of_message(network: NetworkMount, message_id: MessageId) -
     `spendingMessageId` is the included message that spends the output, or null if it is unspent.
     """
     found = await attached_transactions(network, [await messages.get_message(network.store, message_id)])
+    await note_part(network.store, "spending of the outputs")
     if not found:
         raise NotFound(f"a transaction in message {message_id}")
     return found[0]
@@ -175,7 +177,7 @@ CHRONICLE_V1 = Family(
     (
         Operation("/transactions/{messageId}", transaction_of_message, TransactionResponse, (404,)),
         Operation("/transactions/ed25519/{address}", transactions_of_address, TransactionsResponse, (404,)),
-        Operation("/analytics", analytics, AnalyticsResponse),
+        Operation("/analytics", analytics, AnalyticsResponse, (404,)),
     ),
     wrap=lambda value: {"data": value},
     empty_is_none=True,

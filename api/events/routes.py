@@ -32,7 +32,7 @@ from api.http.responses import Json
 from api.http.streaming import EVENT_STREAM, Export
 from api.network import NetworkMount
 from db.listing.deadline import DEADLINE
-from db.queries.events import CREATED, MESSAGE, SPENT, Event, Place, Subscription, list_events
+from db.queries.events import CREATED, MESSAGE, SPENT, Event, Place, Subscription, check_kept, list_events
 from db.store import Store
 from db.sync import find_newest_milestone
 
@@ -66,6 +66,7 @@ async def events(
     Milestones that the archive does not have are an event, too.
     """
     subscription = subscribed(network, milestones, tags, addresses, outputs)
+    await check_kept(network.store, subscription)
     place = last_event_id or after or Place(0)
     items: list[Json] = []
     async for batch in list_events(network.store, network.name, subscription, place):
@@ -90,6 +91,7 @@ async def stream(
 ) -> AsyncGenerator[str]:
     """Yields events as they come, as the text of a stream."""
     subscription = subscribed(network, milestones, tags, addresses, outputs)
+    await check_kept(network.store, subscription)
     allowed_s = DEADLINE.get() - time.monotonic()
     place = last_event_id or after or Place(await newest_milestone(network))
     yield f"retry: {RETRY_MS}\n{moved(place)}"
@@ -214,6 +216,7 @@ EVENTS_OF_LEDGER = Family(
             "/events",
             events,
             EventsResponse,
+            (404,),
             exports={EVENT_STREAM: Export(stream, example_of_stream)},
             is_extension=True,
         ),

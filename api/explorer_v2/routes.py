@@ -42,6 +42,7 @@ from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
+from db.coverage import missing
 from db.queries import messages, milestones
 from db.queries.analytics import find_day
 from db.queries.spans import Edge, find_span
@@ -79,7 +80,7 @@ async def children_of_block(
         cursor = before.cursor
     found = await listed(page_size=at.page_size, cursor=cursor)
     if not found.rows and await messages.find_message(network.store, block_id) is None:
-        raise NotFound(f"block {block_id}")
+        raise await missing(network.store, f"block {block_id}")
     answer = children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
     return await with_proof(network, proof, answer, found, ("messages_by_parent", block_id), window)
 

@@ -11,6 +11,8 @@ from urllib.parse import quote
 from api import era_routing as eras
 from api.http.responses import Json
 from api.network import NetworkMount
+from db.coverage import describe_part
+from db.listing.statement import LISTED
 from db.queries import search as iota
 from db.queries.transactions import INCLUDED
 from db.queries.wormhole import search as wormhole
@@ -30,6 +32,9 @@ TAG_PATHS = {
 
 async def search_networks(networks: Mapping[str, NetworkMount], text: str) -> Json:
     """Returns what a text names in these networks, by their names in paths."""
+    parts = [await describe_part(network.store, f"search in {name}") for name, network in sorted(networks.items())]
+    if described := ", ".join(part for part in parts if part is not None):
+        LISTED.set(described)
     found = await asyncio.gather(
         *(search_network(network, name, text.strip()) for name, network in sorted(networks.items()))
     )

@@ -115,8 +115,7 @@ async def list_lookup(
 
     Raises NotKeptHere for a key that a selective store does not keep.
     """
-    for subject in {str(key[0]) for key in keys}:
-        await check_listing(store, lookup, subject)
+    await check_listing(store, [(lookup, str(key[0])) for key in keys])
     texts = [lookup_key_text(key) for key in keys]
     if with_pending:
         pending = pending_source(lookup.table.name, *texts)

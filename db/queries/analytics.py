@@ -14,11 +14,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from db import schema
+from db.coverage import check_all
 from db.intervals import intersect, parse_intervals
 from db.listing.streams import get_chunk_size, key_of
 from db.model import Order, Table
 from db.store import Bound, Key, Row, Store
 from db.sync import list_ranges
+
+ANALYTICS = "analytics"
+"""What a selective store does not have."""
 
 ROWS_AT_ONCE = 1_000
 
@@ -60,6 +64,7 @@ class Run:
 
 async def find_milestone(store: Store, chunk_size: int, milestone_index: int) -> Row | None:
     """The row of `ms_analytics`, also for the genesis; None without one."""
+    await check_all(store, ANALYTICS)
     return await store.get(schema.ms_analytics, (milestone_index // chunk_size, milestone_index))
 
 
@@ -76,6 +81,7 @@ async def list_milestones(
     """Yields rows of `ms_analytics` of the complete milestones in [first, last]. `columns` limits the columns; the
     index is always included.
     """
+    await check_all(store, ANALYTICS)
     ranges = [
         row["ms_range_id"]
         async for row in list_ranges(store, network)
@@ -119,6 +125,7 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
     """Yields the milestones [first, last] as runs without gaps, newest first. Whole pieces of PIECE milestones come
     from stored sums, the partial ones at the ends from the milestones.
     """
+    await check_all(store, ANALYTICS)
     run: Run | None = None
     async for row in list_between(store, schema.analytics_ranges, (network,), None, None, newest=True):
         for held in reversed(parse_runs(row["runs"])):
@@ -185,6 +192,7 @@ async def list_days(
     """Yields rows of `daily_analytics` of the UTC days [first, last] (ISO 8601). `columns` limits the columns; the date
     is always included.
     """
+    await check_all(store, ANALYTICS)
     wanted = None if columns is None else tuple(dict.fromkeys(("date", *columns)))
     years = set[int]()
     async for row in list_ranges(store, network):
@@ -210,6 +218,7 @@ async def list_address(
     store: Store, address: str, first: int, last: int, *, newest: bool = False, at_once: int | None = None
 ) -> AsyncGenerator[Row]:
     """Yields rows of `address_analytics` of an address in the milestones [first, last], up to the ledger index."""
+    await check_all(store, ANALYTICS)
     chunk_size = await get_chunk_size(store)
     key, ranges = (address, *LEDGER_HINT), ((first // chunk_size,), (last // chunk_size,))
     hints = list_between(store, schema.addresses_hints, key, *ranges, newest=newest, at_once=at_once)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from db import schema
+from db.coverage import check_listing, find_coverage
 from db.intervals import Intervals, intervals, parse_intervals
 from db.listing.page import read_columns
 from db.listing.spans import within
 from db.listing.streams import Source, get_chunk_size, lookup_source, partition_source
 from db.partitions import ms_range_id
 from db.queries.messages import TAGS
+from db.queries.outputs import get_output
 from db.queries.transactions import CONFLICTING, HISTORIES, INCLUDED, MIGRATED
 from db.store import Bound, Row, Store
 from db.sync import RANGES_AT_ONCE
@@ -82,6 +84,15 @@ class Batch:
 
 Feed: TypeAlias = AsyncIterator[Event]
 """Events in the order of their milestones."""
+
+
+async def check_kept(store: Store, subscription: Subscription) -> None:
+    """Raises NotKeptHere for a tag, an address or an output whose events a selective store does not have."""
+    keys = [(TAGS, tag) for tag in subscription.tags] + [(HISTORIES, each) for each in subscription.addresses]
+    await check_listing(store, keys)
+    if subscription.outputs and await find_coverage(store) is not None:
+        for output_id in subscription.outputs:
+            await get_output(store, output_id)
 
 
 async def list_events(store: Store, network: str, subscription: Subscription, after: Place) -> AsyncIterator[Batch]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from db import schema
+from db.coverage import missing
 from db.store import Key, NotFound, Row, Store, Value
 from ledger.transparency.checkpoint import Checkpoint, parse_checkpoint, parse_origin
 from ledger.transparency.keys import read_timestamp
@@ -109,7 +110,7 @@ async def get_head(store: Store, network: str) -> LogHead:
     """The head of the log. Raises NotFound without one."""
     head = await find_head(store, network)
     if head is None:
-        raise NotFound(f"a transparency log of {network}")
+        raise await missing(store, f"a transparency log of {network}")
     return head
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from db import schema
-from db.coverage import check_children, missing
+from db.coverage import missing, note_part
 from db.listing.page import Page, list_lookup, list_partition
 from db.store import Row, Store, StoreDamaged
 from db.times import Window
@@ -67,7 +67,7 @@ async def list_children(
     cursor: str | None,
 ) -> Page:
     """A page of `parents` (or `pending`): messages that have this message as a parent."""
-    await check_children(store, message_id)
+    await note_part(store, f"parent 0x{message_id}")
     return await list_partition(
         store,
         schema.parents,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from db import schema
+from db.coverage import note_part
 from db.listing.page import Listing, Page, list_page, list_partition, read_columns
 from db.listing.streams import HintedStream, PartitionStream, Source, Stream, get_chunk_size
 from db.partitions import ms_range_id
@@ -127,6 +128,7 @@ async def list_milestone_messages(
     """A page of `messages_by_milestone` in white-flag order (`newest`: exactly backwards). `start` is a white-flag
     index.
     """
+    await note_part(store, f"milestone {milestone_index}", milestone_index)
     return await list_partition(
         store,
         schema.messages_by_milestone,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from db import schema
+from db.coverage import check_state
 from db.listing.cursor import CHECKS, Cursor, CursorError, format_cursor, parse_cursor
 from db.listing.page import Listing, Page, list_lookup, list_page, read_columns
 from db.listing.streams import lookup_source
@@ -128,6 +129,7 @@ async def find_holders(store: Store, token_id: str, *, as_of: int, unix_time: in
 
     An expired output belongs to its return address.
     """
+    await check_state(store, f"the list of holders of {token_id}")
     amounts: dict[str, list[int]] = {}
     read = 0
     async for row in _unspent(store, token_id, as_of):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from db import schema
+from db.coverage import check_all
 from db.listing.page import Listing, Page, list_page
 from db.listing.streams import Source, merged, pending_source
 from db.partitions import lookup_key_text
@@ -22,6 +23,9 @@ OUTPUT_ID = slice(0, 68)
 """The output id in `pending.row_id`, before the message id, in hex."""
 
 TRANSACTION_ID_DIGITS = 64
+
+PENDING = "pending messages"
+"""What a selective store does not have."""
 
 CODECS: Mapping[int, Any] = {1: chrysalis, 2: stardust}
 """pending_messages.version → codec of the bytes."""
@@ -39,6 +43,7 @@ async def list_pending_outputs(
     """A page of outputs of pending transactions under any of these keys, each attachment once: rows of `pending` with
     `output_id` and the `message` of `pending_messages`.
     """
+    await check_all(store, PENDING)
     role_keys = roles_under(requested, kinds)
     sources = [
         pending_source(role.table.name, lookup_key_text(listing_key(role, by.key, included=False)))
@@ -99,6 +104,7 @@ async def list_pending_attachments(
     """A page of the pending messages that attach a transaction: rows of `pending` with the `message` of
     `pending_messages`.
     """
+    await check_all(store, PENDING)
     source = pending_source(schema.transactions.name, transaction_id)
     return await _list(store, [source], f"pending {transaction_id}", newest=newest, page_size=page_size, cursor=cursor)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from db import schema
-from db.coverage import missing
+from db.coverage import missing, note_part
 from db.listing.page import Page, list_lookup, list_partition
 from db.store import Bound, Row, Store
 from db.times import Window
@@ -50,6 +50,7 @@ async def is_referenced(store: Store, transaction_id: str, as_of: int | None) ->
 
 async def list_attachments(store: Store, transaction_id: str, *, page_size: int, cursor: str | None) -> Page:
     """A page of `transactions_by_state`: the referenced messages that attach a transaction, the included one first."""
+    await note_part(store, f"transaction 0x{transaction_id}")
     table = schema.transactions_by_state
     return await list_partition(store, table, (transaction_id,), newest=False, page_size=page_size, cursor=cursor)
 

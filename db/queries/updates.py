@@ -5,6 +5,7 @@ are listed as if the genesis were a milestone.
 """
 
 from db import schema
+from db.coverage import check_address
 from db.listing.page import Listing, Page, list_page, read_columns
 from db.listing.spans import within
 from db.listing.streams import ChainedStream, Source, Stream, lookup_source, merged
@@ -36,6 +37,7 @@ async def list_updates_by_address(
 
     `applied` are the milestones in the ledger state, without the genesis. `start` refers to the clustering columns.
     """
+    await check_address(store, address)
     table = schema.ledger_updates_by_address
     later = lookup_source(UPDATES, (address,), read_columns(table, COLUMNS, None))
     first = _genesis_source(address, applied.start - 1)

@@ -9,6 +9,7 @@ from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.ours.responses import Coverage, EmitterGaps
 from api.wormhole.params import Cursor, PageSize
+from db.coverage import find_coverage
 from db.queries.wormhole.coverage import list_gaps, loaded_days
 from db.queries.wormhole.daily import TooManyRows
 from db.utc_days import format_day
@@ -18,14 +19,16 @@ async def coverage(network: NetworkMount) -> Json:
     """Returns the UTC days with verified messages, as ranges with both ends included, and how many messages there are.
 
     A message counts for the day when it was first seen, else for that of its timestamp. `undated` messages have
-    neither.
+    neither. `kept` is present if this archive keeps the messages of some emitters only: these and governance.
     """
     try:
         found = await loaded_days(network.store)
     except TooManyRows:
         raise NotKept("more rows than one response sums") from None
     days = [{"first": format_day(first), "last": format_day(last)} for first, last in found.days]
-    return {"days": days, "messages": found.messages, "undated": found.undated}
+    coverage = await find_coverage(network.store)
+    kept = {} if coverage is None else {"kept": sorted(each.text for each in coverage)}
+    return {"days": days, "messages": found.messages, "undated": found.undated, **kept}
 
 
 async def all_gaps(network: NetworkMount, page_size: PageSize, cursor: Cursor) -> Json:

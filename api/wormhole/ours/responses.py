@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.http.responses import whole_example
+from api.http.responses import omitted, whole_example
 from api.wormhole.responses import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guardian, Hex32
 
 
@@ -165,6 +165,7 @@ class Coverage(BaseModel):
     days: list[DayRange]
     messages: int
     undated: int
+    kept: list[str] = omitted()
 
 
 class ClassifiedGap(Span):

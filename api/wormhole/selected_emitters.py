@@ -1,0 +1,38 @@
+"""What a selective archive returns: every response is about the selected emitters and governance, and says so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.http.operations import Handler
+from api.network import NetworkMount
+from api.wormhole.events.params import EMITTER_ADDRESS, EMITTER_CHAIN
+from db.coverage import check_emitter, missing
+from db.store import NotFound, NotKeptHere
+from ledger.selection import EMITTER, Filter
+
+
+def of_selected_emitters(handler: Handler) -> Handler:
+    """Returns a handler that names the selected emitters in a header of the response. It raises NotKeptHere for
+    messages of other emitters.
+    """
+
+    async def serve(network: NetworkMount, **given: Any) -> Any:
+        emitter = emitter_of(given)
+        try:
+            answer = await handler(network, **given)
+        except NotKeptHere:
+            raise
+        except NotFound as error:
+            raise await missing(network.store, str(error), emitter) from None
+        await check_emitter(network.store, emitter)
+        return answer
+
+    return serve
+
+
+def emitter_of(given: Mapping[str, Any]) -> Filter | None:
+    """Returns the emitter that a request names. None: it names no emitter."""
+    of_events = given.get("given", {})
+    chain = given.get("chain", of_events.get(EMITTER_CHAIN.name))
+    emitter = given.get("emitter", of_events.get(EMITTER_ADDRESS.name))
+    return Filter(EMITTER, bytes.fromhex(emitter), chain) if emitter is not None and chain is not None else None
