@@ -23,6 +23,7 @@ from api.web.views import VIEWS
 from api.web.visit import Visit
 from db.listing.turns import give_way, must_give_way
 from db.schema.protocols import IOTA
+from db.store import NotKeptHere
 
 HTML = "text/html"
 
@@ -217,5 +218,5 @@ class Explorer:
     def error_page(self, visit: Visit, error: Exception, root: str) -> bytes:
         """Returns the page for an error."""
         status = status_of(error)
-        values = {"status": status, "message": message_of(error)}
+        values = {"status": status, "message": message_of(error), "is_selected": isinstance(error, NotKeptHere)}
         return self.render(visit, Page("error", TITLES.get(status, "This request failed"), values, status), root)

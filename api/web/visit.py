@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from api.http.errors import NoSuchNetwork, NotKept, OtherEra
 from api.network import NetworkMount
+from db.listing.statement import LISTED
 from db.store import LedgerUnknown, NotFound
 
 MISSING = (NotFound, OtherEra, LedgerUnknown)
@@ -67,6 +68,7 @@ class Visit:
         query: parameters of the query; of a repeated one, the last.
         origin: scheme and host by which the browser reached this server.
         sources: the operations called until now, as path and query.
+        covers: what their responses cover, in a selective archive.
     """
 
     operations: ASGIApp
@@ -76,6 +78,7 @@ class Visit:
     query: Mapping[str, str]
     origin: str = ""
     sources: list[str] = field(default_factory=list)
+    covers: list[str] = field(default_factory=list)
 
     @property
     def network(self) -> str:
@@ -105,9 +108,7 @@ class Visit:
     async def json(self, path: str, **query: object) -> Any:
         """Returns the JSON of an operation. For the arguments see `api`. Raises the errors of its handler."""
         url = self.api(path, **query)
-        if url not in self.sources:
-            self.sources.append(url)
-        return orjson.loads(await call(self.operations, url))
+        return orjson.loads(await self._call(url))
 
     async def find(self, path: str, **query: object) -> Any | None:
         """Like `json`; None if the archive does not have it, or if it belongs to the other era of its network."""
@@ -125,6 +126,18 @@ class Visit:
             self._leave_out(self.api(path, **query))
             return None
 
+    async def _call(self, url: str, media_type: str = "") -> bytes:
+        """Returns the body of an operation. Notes the operation, and what its response covers."""
+        if url not in self.sources:
+            self.sources.append(url)
+        LISTED.set(None)
+        body = await call(self.operations, url, media_type)
+        covered = LISTED.get()
+        if covered is not None and covered not in self.covers:
+            self.covers.append(covered)
+        LISTED.set(None)
+        return body
+
     def _leave_out(self, url: str) -> None:
         """Removes an operation without data from the sources. Two parts of a page may have called it."""
         if url in self.sources:
@@ -137,10 +150,7 @@ class Visit:
             path: as in `api`.
             media_type: the requested form, for an operation that also returns JSON.
         """
-        url = self.api(path)
-        if url not in self.sources:
-            self.sources.append(url)
-        return await call(self.operations, url, media_type)
+        return await self._call(self.api(path), media_type)
 
     def here(self, **query: object) -> str:
         """Returns this page's URL with other parameters of the query. Those that are None are left out."""

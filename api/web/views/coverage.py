@@ -30,6 +30,7 @@ async def coverage_page(visit: Visit) -> Answer:
     )
     found = coverage.ranges(sync)
     shared = {
+        "kept": sync.get("kept"),
         "rejects": rejects,
         "next": visit.here(cursor=rejects["cursor"]) if rejects["cursor"] else None,
     }

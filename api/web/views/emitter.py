@@ -72,6 +72,7 @@ async def coverage(visit: Visit) -> Answer:
         {
             "messages": covered["messages"],
             "undated": covered["undated"],
+            "kept": covered.get("kept"),
             "ranges": ranges,
             "count": sum((last - first).days + 1 for first, last in ranges),
             "bars": bars(ranges),

@@ -60,21 +60,23 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
         return {**shared, "held": 0}
     first, last = found[0][0], found[-1][1]
     measures = "messageCount,transferredTokens"
-    milestones, days, messages, richest = await asyncio.gather(
-        visit.json(
+    series, days, messages, richest = await asyncio.gather(
+        visit.find(
             "analytics/v2/series/milestone",
             measures=measures,
             start=max(first, last - NEWEST + 1),
             end=last + 1,
             sort="newest",
         ),
-        visit.json("analytics/v2/series/day", measures=measures, sort="newest", pageSize=DAYS),
+        visit.find("analytics/v2/series/day", measures=measures, sort="newest", pageSize=DAYS),
         visit.json(f"explorer/v2/milestones/by-index/{last}/blocks", pageSize=NEWEST),
         visit.find("explorer/v2/ledger/richest-addresses", top=1),
     )
-    newest = milestones["items"]
+    newest = series["items"] if series else []
+    by_day = days["items"] if days else []
     return {
         **shared,
+        "filters": len(sync.get("kept", ())),
         "newest": newest,
         "age_s": max(0, time.time() - newest[0]["timestamp"]) if newest else None,
         "first": first,
@@ -84,8 +86,8 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
         "levels": {level: sum(end + 1 - start for start, end, of in found if of == level) for _, _, level in found},
         "messages": messages["blocks"],
         "richest": richest["top"][0]["address"] if richest and richest["top"] else None,
-        "days": days["items"],
-        "bars": bars([day["messageCount"] for day in reversed(days["items"])]),
+        "days": by_day,
+        "bars": bars([day["messageCount"] for day in reversed(by_day)]),
     }
 
 

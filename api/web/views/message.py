@@ -13,8 +13,8 @@ from api.web.listing_proofs import proof_of as proof_of_listing
 from api.web.page import Answer, Download, Page, Redirect, View
 from api.web.views.search import page_of
 from api.web.visit import Visit, segment
+from db.coverage import missing
 from db.schema.protocols import IOTA
-from db.store import NotFound
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.ids import transaction_id
 
@@ -146,7 +146,7 @@ async def elsewhere(visit: Visit, form: Form, other: Form, digits: str) -> Answe
     found = await visit.json("search", q=digits)
     if len(found["results"]) == 1:
         return Redirect(page_of(found["results"][0]))
-    raise NotFound(f"{form.kind} {form.prefix}{digits}")
+    raise await missing(visit.mount.store, f"{form.kind} {form.prefix}{digits}")
 
 
 def transaction_of(form: Form, payload: Mapping[str, Any] | None, raw: bytes) -> str | None:

@@ -55,7 +55,7 @@ async def milestone(visit: Visit) -> Answer:
     blocks, activity, series, changes = await asyncio.gather(
         visit.json(f"explorer/v2/milestones/by-index/{index}/blocks", pageSize=ROWS, cursor=visit.query.get("blocks")),
         visit.find(f"analytics/v2/activity/milestones/by-index/{index}"),
-        visit.json(
+        visit.find(
             "analytics/v2/series/milestone", start=index, end=index, measures=",".join(("transferredTokens", *IN_FORCE))
         ),
         visit.kept(
@@ -64,7 +64,7 @@ async def milestone(visit: Visit) -> Answer:
             cursor=visit.query.get("changes"),
         ),
     )
-    measured = series["items"][0] if series["items"] else {}
+    measured = series["items"][0] if series and series["items"] else {}
     values = {
         "index": index,
         "payload": payload,

@@ -12,8 +12,8 @@ from api.web.views.message import BLOCK, MESSAGE, RAW, Form
 from api.web.views.search import page_of
 from api.web.views.transaction import find_transaction
 from api.web.visit import Visit, segment
+from db.coverage import missing
 from db.schema.protocols import IOTA
-from db.store import NotFound
 from ledger.json_reader import JsonError
 from ledger.stardust.protocol_parameters import parse_parameters_json, storage_deposit
 
@@ -78,7 +78,7 @@ async def never_booked(visit: Visit, digits: str) -> Answer:
     others = await visit.json("search", q=digits)
     if len(others["results"]) == 1 and others["results"][0]["kind"] != "output":
         return Redirect(page_of(others["results"][0]))
-    raise NotFound(f"output {digits}")
+    raise await missing(visit.mount.store, f"output {digits}")
 
 
 def page(visit: Visit, form: Form, id_: str, value: Mapping[str, Any], given: Mapping[str, Any]) -> Page:

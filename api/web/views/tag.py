@@ -83,9 +83,10 @@ async def blocks(visit: Visit, digits: str, page_size: int, cursor: str | None) 
 async def outputs(visit: Visit, kind: str, digits: str) -> Json:
     """A page of the outputs of a kind with the tag, spent ones too, the newest first."""
     found = await visit.json(f"indexer/v1/outputs/{kind}", **outputs_query(visit, digits))
-    whole = await asyncio.gather(*(visit.json(f"core/v2/outputs/{segment(each)}") for each in found["items"]))
+    whole = await asyncio.gather(*(visit.find(f"core/v2/outputs/{segment(each)}") for each in found["items"]))
     items = [
-        {"outputId": output_id, "amount": each["output"]["amount"], **each["metadata"]}
+        # A selective archive may not know whether an output is spent, and then does not return it.
+        {"outputId": output_id, "amount": each and each["output"]["amount"], **(each["metadata"] if each else {})}
         for output_id, each in zip(found["items"], whole, strict=True)
     ]
     return {"items": items, "cursor": found.get("cursor")}

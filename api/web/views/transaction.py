@@ -13,8 +13,8 @@ from api.web.page import Answer, Page, Redirect, View
 from api.web.views.message import BLOCK, MESSAGE, Form
 from api.web.views.search import page_of
 from api.web.visit import Visit, segment
+from db.coverage import missing
 from db.schema.protocols import IOTA
-from db.store import NotFound
 
 ATTACHMENTS = 25
 """Messages with the transaction in a part of the list."""
@@ -80,7 +80,7 @@ async def transaction(visit: Visit) -> Answer:
         others = await visit.json("search", q=digits)
         if len(others["results"]) == 1 and others["results"][0]["kind"] != "transaction":
             return Redirect(page_of(others["results"][0]))
-        raise NotFound(f"transaction {digits}")
+        raise await missing(visit.mount.store, f"transaction {digits}")
     if found.id != visit.params["id"]:
         return Redirect(f"/{visit.network}/transaction/{found.id}")
     essence = found.payload["essence"]
@@ -130,9 +130,10 @@ async def find_transaction(visit: Visit, digits: str, cursor: str | None = None)
     """
     attachments, waiting = await asyncio.gather(
         visit.json(f"explorer/v2/transactions/{segment(digits)}/blocks", pageSize=ATTACHMENTS, cursor=cursor),
-        visit.json(f"explorer/v2/pending/transactions/{segment(digits)}", pageSize=ATTACHMENTS),
+        visit.find(f"explorer/v2/pending/transactions/{segment(digits)}", pageSize=ATTACHMENTS),
     )
-    pending = [each["blockId"] for each in waiting["items"]]
+    unreferenced = waiting["items"] if waiting else []
+    pending = [each["blockId"] for each in unreferenced]
     if attachments["items"] or cursor:
         shown = attachments["items"][0]["blockId"].removeprefix("0x")
         for form in (MESSAGE, BLOCK):
@@ -145,7 +146,7 @@ async def find_transaction(visit: Visit, digits: str, cursor: str | None = None)
                 return Attached(form, form.prefix + digits, whole["payload"], attachments, ids, metadata)
     if not pending:
         return None
-    payload = waiting["items"][0]["payload"]
+    payload = unreferenced[0]["payload"]
     form = BLOCK if "unlocks" in payload else MESSAGE
     ids = [form_id(form, each) for each in pending]
     return Attached(form, form.prefix + digits, payload, attachments, ids, {})

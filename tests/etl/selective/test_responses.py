@@ -32,7 +32,7 @@ from tests.etl.selective.test_selected_ledger import GENESIS, two_addresses
 from tests.etl.vaas import write_lines
 from tests.inclusion import keys
 from tests.reference import ORACLE
-from tests.selections import NETWORKS
+from tests.selections import NETWORKS, tagged
 
 pytestmark = pytest.mark.loads
 
@@ -40,7 +40,9 @@ TAG = "tag:0x484f524e4554205370616d6d6572"
 
 EQUAL, STATED, NOT_KEPT = "equal", "stated", "not kept"
 
-OWN = {"/", "/health", "/api/routes", "/api/{network}/sync", "/api/{network}/explorer/v2/rejects"}
+EXPLORER = ("/api/explorer/v2", "/api/{network}/explorer/v2")
+
+OWN = {"/", "/health", "/api/routes", "/api/{network}/sync"} | {f"{mount}/rejects" for mount in EXPLORER}
 """Paths with a response about this server and its loads."""
 
 
@@ -73,6 +75,25 @@ def is_expected(walk: Walk, found: httpx.Response) -> bool:
     return bool((body | unknown if unknown else body) == walk.answer)
 
 
+async def check_pages(asked: httpx.AsyncClient, network: str) -> None:
+    """The pages of the explorer say the same."""
+    digits = TAG.removeprefix("tag:0x")
+    other = next(tag for tag in tagged("stardust") if tag != digits)
+    for path, status, *texts in (
+        ("", 200, "This archive keeps a selection: 2 <a"),
+        ("/coverage", 200, '<h2 id="kept">Filters</h2>', TAG, "1 to 50"),
+        (f"/tag/{digits}", 200, f"tag 0x{digits}; milestones 1:51"),
+        ("/milestone/7", 200, "milestone 7; milestones none"),
+        (f"/tag/{other}", 404, f"tag:0x{other} is not kept here", "/coverage#kept"),
+        (f"/block/0x{'ab' * 32}", 404, "is not kept here", "/coverage#kept"),
+        ("/statistics", 404, "analytics are not kept here", "/coverage#kept"),
+    ):
+        found = await asked.get(f"/{network}{path}", headers={"accept": "text/html"})
+        assert found.status_code == status, path
+        for text in texts:
+            assert text in found.text, path
+
+
 @pytest.fixture
 def selective(stores: Stores, tmp_path: Path) -> dict[str, Loading]:
     """A store of each era with a tag, an address and the ledger state of this address."""
@@ -98,7 +119,7 @@ async def test_no_response_of_an_iota_network_hides_what_is_missing(selective: d
         statuses = {(each.path, each.method): each.operation["responses"].keys() for each in described()}
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as asked:
             for walk in walks(oracle, stardust):
-                if walk.is_alias or walk.method != "get" or walk.path.replace("/api/explorer", "/api/{network}/explorer") in OWN:
+                if walk.is_alias or walk.method != "get" or walk.path in OWN:
                     continue
                 path, query = parts(walk)
                 found = await asked.get(path, params=query)
@@ -106,6 +127,7 @@ async def test_no_response_of_an_iota_network_hides_what_is_missing(selective: d
                 judged[said] += 1
                 if said == NOT_KEPT:
                     assert "404" in statuses[walk.path, walk.method], walk.path
+            await check_pages(asked, NETWORKS["stardust"])
     assert all(judged[each] > 100 for each in (EQUAL, STATED, NOT_KEPT)), judged
 
 
@@ -159,5 +181,7 @@ async def test_responses_of_a_wormhole_network_name_the_selected_emitters(
                     if found.status_code == 200:
                         assert found.headers["permanode-kept"] == selected
             covered = (await asked.get("/api/p/wormhole/v1/coverage")).json()
+            page = await asked.get("/p/coverage", headers={"accept": "text/html"})
     assert covered["kept"] == [selected]
+    assert f'<li class="anywhere">{selected}</li>' in page.text
     assert all(judged[each] > 5 for each in (EQUAL, STATED, NOT_KEPT)), judged
