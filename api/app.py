@@ -229,7 +229,7 @@ def routes(
         (LISTING_PROOFS, below("", CHRYSALIS_EXAMPLE)),
     )
     of_wormhole = tuple(
-        (family, replace(mount, guard=of_selected_emitters))
+        (of_selected_emitters(family), mount)
         for family, mount in (
             (GUARDIAN_V1, Mount("/v1", signed)),
             (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),

@@ -10,7 +10,7 @@ two exit stacks) costs more than the work itself (decision 0003). `api.http.cont
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import unquote_plus
@@ -123,7 +123,6 @@ class Mount:
         dialect: chooses the defaults of the parameters.
         examples: format of a parameter → example.
         is_alias: its paths are documented as aliases only, even if they are the shortest.
-        guard: wraps each handler.
     """
 
     prefix: str
@@ -133,7 +132,6 @@ class Mount:
     dialect: str = ""
     examples: Mapping[str, object] = field(default_factory=dict)
     is_alias: bool = False
-    guard: Callable[[Handler], Handler] | None = None
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
@@ -252,8 +250,6 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
     by_type = forms(operation, family)
-    if mount.guard is not None:
-        by_type = {name: replace(form, handler=mount.guard(form.handler)) for name, form in by_type.items()}
     media_types = tuple(by_type)
     first = by_type[media_types[0]]
     is_strict = operation.is_extension or family.is_strict

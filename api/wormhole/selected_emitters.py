@@ -1,9 +1,11 @@
 """What a selective archive returns: every response is about the selected emitters and governance, and says so."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, wraps
 from typing import Any
 
-from api.http.operations import Handler
+from api.http.operations import Family, Handler
 from api.network import NetworkMount
 from api.wormhole.events.params import EMITTER_ADDRESS, EMITTER_CHAIN
 from db.coverage import check_emitter, missing
@@ -11,11 +13,20 @@ from db.store import NotFound, NotKeptHere
 from ledger.selection import EMITTER, Filter
 
 
-def of_selected_emitters(handler: Handler) -> Handler:
-    """Returns a handler that names the selected emitters in a header of the response. It raises NotKeptHere for
+def of_selected_emitters(family: Family) -> Family:
+    """Returns a family whose responses name the selected emitters in a header. Its handlers raise NotKeptHere for
     messages of other emitters.
     """
+    operations = [
+        replace(each, handler=_checked(each.handler), alias_of=each.alias_of and _checked(each.alias_of))
+        for each in family.operations
+    ]
+    return replace(family, operations=tuple(operations))
 
+
+@cache
+def _checked(handler: Handler) -> Handler:
+    @wraps(handler)
     async def serve(network: NetworkMount, **given: Any) -> Any:
         emitter = emitter_of(given)
         try:
