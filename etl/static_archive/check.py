@@ -1,7 +1,7 @@
 """`permanode publish --check`: verifies a static archive from its own files, without a lake.
 
 Compares each file with the checksum in its name, decodes all messages, looks up each of their ids in the indexes, and
-compares the ids with those of the tables.
+compares the tables with them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,8 @@ from etl.report import Notify, Progress, quiet
 from etl.sources.genesis_table import read_head, read_outputs
 from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.index import coefficients
+from etl.static_archive.ledger_rows import COLUMNS as LEDGER_TABLES
+from etl.static_archive.ledger_rows import LedgerSums
 from etl.static_archive.listings.check import fault_of_file, fault_of_listings
 from etl.static_archive.names import (
     MANIFEST_KEYS,
@@ -32,6 +34,7 @@ from etl.static_archive.published_log import LOG
 from etl.static_archive.records import NamedRecord, named_records
 from etl.static_client import ENTRY_BYTES, MANIFEST, UNIT, ArchiveError, FolderReader, Index
 from ledger.crypto.log_tree import leaf_hash, tree_root
+from ledger.reader import CodecError
 from ledger.transparency.keys import VerifierKey
 from ledger.transparency.logged_records import LoggedRecords
 
@@ -148,17 +151,23 @@ class _Content:
 
     def faults(self) -> Iterator[Fault]:
         yield from self._check_indexes()
-        tables = {(each["first"], each["last"]): each for each in self._manifest["tables"].get("messages", ())}
+        tables = {
+            name: {(each["first"], each["last"]): each for each in files}
+            for name, files in self._manifest["tables"].items()
+        }
         total, done = sum(each["records"] for each in self._manifest["messages"]), 0
         for each in self._manifest["messages"]:
             if each["name"] not in self._damaged:
-                ids = list[bytes]()
+                ids, sums = list[bytes](), LedgerSums()
                 try:
-                    yield from self._check_messages(each, ids)
+                    yield from self._check_messages(each, ids, sums)
                 except (ArchiveError, OSError) as error:
                     yield Fault(each["name"], str(error))
                 else:
-                    yield from self._check_table(tables.get((each["first"], each["last"])), ids)
+                    span = each["first"], each["last"]
+                    yield from self._check_table(tables.get("messages", {}).get(span), ids)
+                    for name in LEDGER_TABLES:
+                        yield from self._check_ledger(name, tables.get(name, {}).get(span), sums)
             done += each["records"]
             self._notify(Progress("messages", done, total, "messages"))
         yield from self._check_rows()
@@ -175,8 +184,8 @@ class _Content:
                 yield Fault(each["name"], f"{each['keys']} entries expected, found {entries}")
             self._indexes.append((each, Index.of(each), data))
 
-    def _check_messages(self, file: Mapping[str, Any], ids: list[bytes]) -> Iterator[Fault]:
-        """Reads a message file. Adds the ids of its messages to `ids`."""
+    def _check_messages(self, file: Mapping[str, Any], ids: list[bytes], sums: LedgerSums) -> Iterator[Fault]:
+        """Reads a message file. Adds the ids of its messages to `ids`, and rows that follow from them to `sums`."""
         name, expected, count, position = file["name"], file["first"], 0, 0
         last_keys, cone = list[bytes](), list[bytes]()
         for at, named in named_records(self._folder / name):
@@ -196,6 +205,10 @@ class _Content:
             if named.message_id is not None:
                 ids.append(named.message_id)
                 cone.append(named.message_id)
+            try:
+                sums.add(named)
+            except CodecError as error:
+                yield Fault(name, f"milestone {record.milestone_index}: a payload expected at byte {at}: {error}")
             yield from self._look_up(named, file["start"] + at)
         yield from self._check_milestone(name, expected, last_keys, cone)
         if expected != file["last"] or count != file["records"]:
@@ -243,6 +256,14 @@ class _Content:
             if pq.read_table(self._folder / file["name"], columns=["message_id"])[0].to_pylist() == sorted(ids):
                 return
         yield Fault(file["name"], f"the ids of the {len(ids)} messages of these milestones expected")
+
+    def _check_ledger(self, name: str, file: Mapping[str, Any] | None, sums: LedgerSums) -> Iterator[Fault]:
+        if file is None or file["name"] in self._damaged:
+            return
+        with suppress(pa.ArrowException):
+            if sums.are_of(name, self._folder / file["name"]):
+                return
+        yield Fault(file["name"], "the rows that follow from the messages of these milestones expected")
 
     def _check_rows(self) -> Iterator[Fault]:
         for files in self._manifest["tables"].values():

@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -168,6 +170,49 @@ def test_swapped_files_are_named(case: Case, tmp_path: Path) -> None:
     one.write_bytes(data[1])
     other.write_bytes(data[0])
     assert {each.file for each in faults_of(tmp_path)} == {str(each.relative_to(tmp_path)) for each in (one, other)}
+
+
+def test_tables_that_differ_from_the_messages_are_named(case: Case, tmp_path: Path) -> None:
+    """Files with another value, a row less or a row twice, whose names and sizes are right."""
+    case.publish(tmp_path)
+    text = (tmp_path / "manifest.json").read_text()
+    for table, columns in {
+        "messages": ("message_id",),
+        "outputs": ("output_id", "address", "amount", "kind", "milestone_index", "message_id"),
+        "spends": ("output_id", "milestone_index", "message_id"),
+    }.items():
+        manifest = json.loads(text)
+        (file,) = manifest["tables"][table]
+        rows = pq.read_table(tmp_path / file["name"])
+        middle = rows.num_rows // 2
+        changes = [
+            pa.concat_tables([rows.slice(0, middle), rows.slice(middle + 1)]),
+            pa.concat_tables([rows.slice(0, middle), rows.slice(middle - 1)]),
+            *(with_value_of_another_row(rows, column, middle) for column in columns),
+        ]
+        for changed in changes:
+            written = tmp_path / "tables" / "written"
+            pq.write_table(changed, written)
+            checksum = names.sha256_of(written)
+            file |= {
+                "name": f"tables/{file['first']}-{file['last']}-{checksum}.{table}.parquet",
+                "size": written.stat().st_size,
+                "rows": changed.num_rows,
+            }
+            written.rename(tmp_path / file["name"])
+            (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+            assert [each.file for each in faults_of(tmp_path)] == [file["name"]], (table, changed.num_rows)
+    (tmp_path / "manifest.json").write_text(text)
+    assert faults_of(tmp_path) == []
+
+
+def with_value_of_another_row(rows: pa.Table, column: str, at: int) -> pa.Table:
+    values = rows[column].to_pylist()
+    values[at] = next(
+        each for each in [*values, values[at] + 1 if isinstance(values[at], int) else b""] if each != values[at]
+    )
+    index = rows.column_names.index(column)
+    return rows.set_column(index, rows.field(index), pa.array(values, rows.schema.field(index).type))
 
 
 def changed_manifests(manifest: dict[str, object]) -> Iterator[str]:

@@ -126,6 +126,7 @@ def test_both_clients_make_the_documents_of_the_server(signed: Case, tmp_path: P
     assert in_javascript(signed.archive.as_uri(), pages[some], tmp_path, SMALLEST) == expected[some]
     with FileHost(signed.archive) as host:
         assert in_python(host.url, pages[:3]) == expected[:3]
+        assert in_javascript(host.url, pages[:3], tmp_path, SMALLEST) == expected[:3]
 
 
 def test_the_checker_accepts_what_the_command_prints(signed: Case, tmp_path: Path) -> None:
