@@ -237,7 +237,7 @@ async def _read_run(store: Store, trees: FetchedTrees, listing: Listing, run: Se
             rows += waiting[:wanted]
             del waiting[:wanted]
             if not interval.level:
-                # A hot key has so many rows here that their hashes need much time, too.
+                # Page by page, because hashing the rows of a hot key takes as long as reading them.
                 whole = len(rows) // GROUP if len(rows) < leaf.count else leaf.count
                 groups += groups_of(rows[GROUP * len(groups) : GROUP * whole])
             if must_give_way():
