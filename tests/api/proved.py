@@ -34,7 +34,7 @@ SMALLEST, LAST, END = 5, 50, 49
 
 @dataclass(frozen=True)
 class Proved:
-    """A server of one network, the rows of its listings, and its log."""
+    """A server of one network, the rows of its listings, and its log. `archive`: the same in memory."""
 
     app: Any
     network: str
@@ -43,6 +43,7 @@ class Proved:
     head: LogHead
     migrated: frozenset[str]
     """Messages whose milestone migrated funds to an address, which Chronicle's transactions leave out."""
+    archive: Archive
 
     def keys(self, family: str, count: int = 6) -> list[bytes]:
         """Keys of a family: those with most rows, and one of the others."""
@@ -87,4 +88,4 @@ def served(ledger: str, folder: Path, oracle: Oracle, stardust: StardustLedger) 
             of_addresses = rows["transactions_by_address"]
             migrated = frozenset(row["message_id"] for row in of_addresses if row["direction"] == "migrated")
             head = LogHead(signed.size, signed.root)
-            yield Proved(app, network, mount.bech32_hrp, of_listing, head, migrated)
+            yield Proved(app, network, mount.bech32_hrp, of_listing, head, migrated, archive)

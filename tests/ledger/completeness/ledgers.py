@@ -72,10 +72,7 @@ class Archive:
         return self.built[interval]
 
     def _rows_in(self, interval: Interval) -> Rows:
-        found = {
-            place: [row for row in rows if interval.start <= milestone_of(row) <= interval.end]
-            for place, rows in self.rows_of.items()
-        }
+        found = {place: self.rows(interval, place) for place in self.rows_of}
         return {place: rows for place, rows in found.items() if rows}
 
     def record(self, interval: Interval) -> IntervalRecord:
@@ -99,7 +96,9 @@ class Archive:
         return [(child, leaf) for child, leaf in leaves if leaf.place == place]
 
     def rows(self, interval: Interval, place: bytes) -> Sequence[bytes]:
-        return self._rows_in(interval)[place]
+        rows = self.rows_of[place]
+        start, stop = (bisect_left(rows, each.to_bytes(4, "big")) for each in (interval.start, interval.end + 1))
+        return rows[start:stop]
 
     def groups(self, interval: Interval, place: bytes) -> list[bytes]:
         return groups_of(self.rows(interval, place))

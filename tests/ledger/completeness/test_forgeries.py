@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from ledger.completeness.check import Verdict, check_document
-from ledger.completeness.document import parse_document, render_document
+from ledger.completeness.document import render_document
 from ledger.completeness.intervals import complete_to
 from ledger.completeness.trees import place_of
-from ledger.json_reader import JsonError
-from tests.ledger.completeness.forgeries import END_OF_BODY, forge
+from tests.ledger.completeness.forgeries import END_OF_BODY
 from tests.ledger.completeness.javascript import Case, check_all
 from tests.ledger.completeness.ledgers import NETWORK, TAGS, Archive, random_rows
+from tests.ledger.completeness.rejected import is_genuine, reject_forgeries
 
 FEW, MANY = 10_000, 100_000
 
@@ -61,52 +61,9 @@ def genuine(tag: bytes, archives: list[Archive]) -> list[Case]:
     return found
 
 
-def signed(case: Case) -> tuple[bytes, str, object]:
-    """A case without the signatures of the checkpoint, which no checker here reads."""
-    return case.document.partition(END_OF_BODY.encode())[0], case.network, case.head
-
-
-def is_genuine(case: Case, archives: list[Archive]) -> bool:
-    """Whether a document is byte for byte the archive's own for its page: a change can make one page another."""
-    try:
-        proof = parse_document(case.document)
-    except JsonError:
-        return False
-    listing = proof.listing
-    for archive in archives:
-        if (archive.network, archive.first, archive.head) == (case.network, listing.first, case.head):
-            try:
-                own = archive.document(
-                    place_of(listing.family, listing.key), listing.end, proof.index, max(1, len(proof.rows))
-                )
-            except ValueError:
-                return False
-            return signed(case._replace(document=own)) == signed(case)
-    return False
-
-
 def check_forgeries(folder: Path, seed: int, number: int) -> None:
     tag, archives = archives_of(seed)
-    cases = genuine(tag, archives)
-    known = {signed(case) for case in cases}
-    rng = Random(seed)
-    forged: list[Case] = []
-    while len(forged) < number:
-        case = forge(rng, cases)
-        if signed(case) not in known and not is_genuine(case, archives):
-            forged.append(case)
-    ours = [check_document(*case) for case in (*cases, *forged)]
-    assert [verdict for verdict in ours[: len(cases)] if not verdict.is_valid] == []
-    accepted = [case for case, verdict in zip(forged, ours[len(cases) :], strict=True) if verdict.is_valid]
-    assert accepted == []
-    theirs = check_all(folder, (*cases, *forged))
-    differ = [
-        (case.document, one, other)
-        for case, one, other in zip((*cases, *forged), ours, theirs, strict=True)
-        if (one.is_valid, one.claims) != (other.is_valid, other.claims)
-    ]
-    assert differ == []
-    reasons = {(verdict.failure or "").partition(" milestones ")[0] for verdict in ours[len(cases) :]}
+    reasons = reject_forgeries(folder, genuine(tag, archives), archives, seed, number)
     assert len(reasons) > 25, "the forgeries pass too few of the checks"
 
 
