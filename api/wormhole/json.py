@@ -14,6 +14,7 @@ from typing import Any
 
 from api.http.responses import Json
 from api.wormhole.params import APPS
+from db.intervals import Intervals
 from db.store import Row
 from ledger.wormhole.addresses import format_address, format_emitter, format_token
 from ledger.wormhole.governance import Governance
@@ -36,6 +37,11 @@ BIG = frozenset({"amount", "fee", "token_id", "evm_chain_id", "config_index"})
 _UNDERSCORE = re.compile("_([a-z0-9])")
 
 APP_OF = {kind: name for name, kinds in APPS.items() for kind in kinds}
+
+
+def spans(intervals: Intervals) -> list[Json]:
+    """Returns intervals of sequences with both ends included, as text."""
+    return [{"first": str(first), "last": str(last)} for first, last in intervals]
 
 
 def vaa_document(network: str, row: Row, written: Row | None, *, with_payload: bool = False) -> Json:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from api.fields.params import PROOF
 from api.http.errors import BadParameter
 from api.http.page_sizes import WORMHOLESCAN
 from api.http.params import (
@@ -168,6 +169,14 @@ Chain = Annotated[int, CHAIN]
 EmitterHex = Annotated[str, EMITTER_HEX]
 SequenceNumber = Annotated[int, SEQUENCE]
 Emitter = Annotated[str, EMITTER]
+Contiguity = Annotated[
+    str | None,
+    replace(
+        PROOF,
+        meaning="An extension of this server: `complete` adds `sequences`, which states whether the emitter's "
+        "sequences up to the highest one on the page follow each other, so that no message is missing",
+    ),
+]
 PageSize = Annotated[int, PAGE_SIZE]
 PageNumber = Annotated[int, PAGE]
 Cursor = Annotated[str | None, CURSOR]

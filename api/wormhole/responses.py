@@ -138,6 +138,31 @@ class VaaList(BaseModel):
     pagination: Pagination
 
 
+class Span(BaseModel):
+    """A range of sequences, both ends included."""
+
+    first: str
+    last: str
+
+
+class EmitterSequences(BaseModel):
+    """The sequences of an emitter from `first` to `last`, the highest one on the page. `first` follows the last message
+    before the page, or is 0. `missing` are those without a verified message. An emitter numbers its messages without
+    gaps, so the listing is complete between these ends if nothing is missing: `isComplete`.
+    """
+
+    first: str | None
+    last: str | None
+    missing: list[Span]
+    isComplete: bool
+
+
+class VaaListOfEmitter(VaaList):
+    """A page of messages of an emitter. `sequences` is present with `proof=complete`."""
+
+    sequences: EmitterSequences = omitted()
+
+
 class VaaAnswer(BaseModel):
     """One message."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.http.responses import omitted, whole_example
-from api.wormhole.responses import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guardian, Hex32
+from api.wormhole.responses import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guardian, Hex32, Span
 
 
 class GuardianSignature(BaseModel):
@@ -92,13 +92,6 @@ class Verification(BaseModel):
     rowKey: str
     published: bool
     bodies: list[Verdict]
-
-
-class Span(BaseModel):
-    """A range of sequences, both ends included."""
-
-    first: str
-    last: str
 
 
 class GapReport(BaseModel):

@@ -8,11 +8,10 @@ import asyncio
 from api.http.operations import Operation
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.wormhole.json import message_id, rfc3339
+from api.wormhole.json import message_id, rfc3339, spans
 from api.wormhole.ours.responses import GapReport, GuardianSets, Signatures, Verification
 from api.wormhole.params import Chain, Cursor, Emitter, PageSize, SequenceNumber, emitter_of
 from api.wormhole.signatures import signatures_of_body
-from db.intervals import Intervals
 from db.queries.wormhole.gaps import find_gaps
 from db.queries.wormhole.vaas import find_bodies, get_vaa, list_guardian_sets, list_signatures
 from db.store import NotFound, Row
@@ -139,11 +138,6 @@ def seen_at(row: Row) -> str | None:
 def text_of(sequence: int | None) -> str | None:
     """Returns a sequence as text, because it may exceed JavaScript's safe integers."""
     return None if sequence is None else str(sequence)
-
-
-def spans(intervals: Intervals) -> list[Json]:
-    """Returns intervals with both ends included."""
-    return [{"first": str(first), "last": str(last)} for first, last in intervals]
 
 
 EXTENSIONS = (

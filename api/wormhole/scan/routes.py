@@ -6,17 +6,20 @@ of the body. `pagination.next`, always empty in wormholescan, is a cursor here.
 
 import base64
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
+from api.handlers.listing_proofs import expect_whole
 from api.http.body import Body
 from api.http.operations import Operation
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.wormhole.json import payload_json, properties_json, vaa_document
+from api.wormhole.json import payload_json, properties_json, spans, vaa_document
 from api.wormhole.params import (
     APPS,
     AppId,
     Chain,
+    Contiguity,
     Cursor,
     Emitter,
     NewestFirst,
@@ -30,10 +33,19 @@ from api.wormhole.params import (
     TxHash,
     emitter_of,
 )
-from api.wormhole.responses import ChainCounts, DuplicatedVaas, ParsedVaa, PostedVaa, VaaAnswer, VaaList
+from api.wormhole.responses import (
+    ChainCounts,
+    DuplicatedVaas,
+    ParsedVaa,
+    PostedVaa,
+    VaaAnswer,
+    VaaList,
+    VaaListOfEmitter,
+)
 from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered, span_of
 from db.listing.page import Page
 from db.queries.wormhole.daily import count_by_chain, each_day_of_all
+from db.queries.wormhole.gaps import find_before, list_missing
 from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
 from db.store import NotFound
 from db.utc_days import this_day
@@ -114,13 +126,19 @@ async def vaas_of_emitter(
     page_size: PageSize,
     newest: NewestFirst,
     cursor: Cursor,
+    proof: Contiguity = None,
 ) -> Json:
     """Returns messages of a contract."""
-    source = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    expect_whole(proof, {"no toChain": to_chain is None})
+    address = emitter_of(chain, emitter)
+    source = ("emitter", f"{chain}/{address}")
     where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
     pages = lister(network, [source], where, span=span_of(first_us, last_us), newest=newest)
     found = await numbered(pages, page, page_size, cursor)
-    return await listed(network, found, with_payload=with_payload)
+    answer = await listed(network, found, with_payload=with_payload)
+    if proof is None:
+        return answer
+    return answer | {"sequences": await sequences_of(network, chain, address, answer["data"])}
 
 
 async def vaa(
@@ -176,12 +194,25 @@ async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Js
     return {"data": found, "pagination": {"next": page.cursor or ""}}
 
 
+async def sequences_of(network: NetworkMount, chain: int, emitter: str, shown: Sequence[Json]) -> Json:
+    """Returns which sequences are missing between the message before a page and its last one."""
+    if not shown:
+        return {"first": None, "last": None, "missing": [], "isComplete": False}
+    sequences = [each["sequence"] for each in shown]
+    lowest, last = min(sequences), max(sequences)
+    before = await find_before(network.store, chain, emitter, lowest)
+    first = 0 if before is None else before + 1
+    inside = await list_missing(network.store, chain, emitter, lowest, last)
+    missing = [(first, lowest - 1), *inside] if first < lowest else inside
+    return {"first": str(first), "last": str(last), "missing": spans(missing), "isComplete": not missing}
+
+
 VAAS = (
     Operation("/vaas", vaas, VaaList),
     Operation("/vaas/vaa-counts", vaa_counts, ChainCounts),
     Operation("/vaas/parse", parse_vaa, ParsedVaa, (404,), method="POST"),
     Operation("/vaas/{chain}", vaas_of_chain, VaaList),
-    Operation("/vaas/{chain}/{emitter}", vaas_of_emitter, VaaList),
+    Operation("/vaas/{chain}/{emitter}", vaas_of_emitter, VaaListOfEmitter),
     Operation("/vaas/{chain}/{emitter}/{sequence}", vaa, VaaAnswer, (404,)),
     Operation("/vaas/{chain}/{emitter}/{sequence}/duplicated", duplicated_vaas, DuplicatedVaas, (404,)),
 )

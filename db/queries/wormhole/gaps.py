@@ -16,8 +16,8 @@ from db.queries.wormhole.vaas import emitted_source
 from db.store import Bound, Store
 from ledger.wormhole.ids import sequence_key
 
-BATCH = 1_000
-"""Rows per read."""
+BATCH, FEW = 1_000, 20
+"""Rows per read: of a report, and of a search for the next signed one."""
 
 COLUMNS = ("sequence_key", "digest", "verified")
 
@@ -98,6 +98,17 @@ async def list_missing(
             if each.signed:
                 here.append(each.sequence)
     return subtract([(first, last)], of_indices(here))
+
+
+async def find_before(store: Store, chain: int, emitter: str, sequence: int) -> int | None:
+    """The highest sequence below this one that has a verified VAA; None if there is none."""
+    start = Bound((sequence_key(sequence),), inclusive=False)
+    stream = emitted_source(chain, emitter, COLUMNS)(store, start, True)  # noqa: FBT003
+    while rows := await stream.next(FEW):
+        for row in rows:
+            if row["digest"] and row["verified"]:
+                return int(row["sequence_key"])
+    return None
 
 
 async def known_sequences(

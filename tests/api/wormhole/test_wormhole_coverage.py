@@ -121,6 +121,45 @@ async def test_gaps_and_verified_messages_cover_all_sequences(signed: httpx.Asyn
     assert verified.keys() <= covered.keys()
 
 
+@pytest.mark.parametrize(("size", "order"), [(1, "DESC"), (7, "ASC"), (1_000, "DESC")])
+async def test_pages_of_an_emitter_name_the_sequences_that_are_missing(
+    signed: httpx.AsyncClient, world: World, size: int, order: str
+) -> None:
+    held: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for each in world.verified:
+        held[each.served["emitter_chain"], each.served["emitter_address"]].add(each.served["sequence"])
+    complete = Counter[bool]()
+    for (chain, emitter), here in held.items():
+        query, cursor = {"pageSize": size, "sortOrder": order, "proof": "complete"}, ""
+        while True:
+            more = {"cursor": cursor} if cursor else {}
+            page = (await signed.get(f"{API}/vaas/{chain}/{emitter}", params=query | more)).json()
+            shown = [each["sequence"] for each in page["data"]]
+            first = max((each + 1 for each in here if each < min(shown)), default=0)
+            between = sorted({first - 1, max(shown) + 1, *(each for each in here if first <= each <= max(shown))})
+            expected = [(low + 1, high - 1) for low, high in pairwise(between) if high > low + 1]
+            assert page["sequences"] == {
+                "first": str(first),
+                "last": str(max(shown)),
+                "missing": [{"first": str(low), "last": str(high)} for low, high in expected],
+                "isComplete": not expected,
+            }
+            complete[not expected] += 1
+            cursor = page["pagination"]["next"]
+            if not cursor:
+                break
+    assert complete[False] > 3
+    assert complete[True] > 3 or size > 1
+
+
+async def test_a_listing_without_messages_or_with_a_filter_is_not_complete(signed: httpx.AsyncClient) -> None:
+    path, query = f"{API}/vaas/2/{'ef' * 32}", {"proof": "complete"}
+    page = (await signed.get(path, params=query)).json()
+    assert page["sequences"] == {"first": None, "last": None, "missing": [], "isComplete": False}
+    filtered = await signed.get(path, params=query | {"toChain": "1"})
+    assert (filtered.status_code, "no toChain" in filtered.text) == (400, True)
+
+
 async def test_a_cursor_of_gaps_is_checked(signed: httpx.AsyncClient) -> None:
     answer = await signed.get(f"{API}/gaps?cursor=abc")
     assert answer.json()["message"].startswith("parameter cursor: expected the cursor of the previous page")

@@ -9,7 +9,7 @@ from random import Random
 
 from ledger.completeness.check import LogHead
 from ledger.completeness.document import render_document
-from ledger.completeness.families import BY_NAME, FAMILIES, Family, milestone_of
+from ledger.completeness.families import BY_NAME, FAMILIES, Family
 from ledger.completeness.intervals import Interval, closing, cover, log_place_of_cover
 from ledger.completeness.proof import Listing, ListingProof, prove_page
 from ledger.completeness.records import IntervalRecord
