@@ -12,7 +12,7 @@ from cli.man_page import man_page
 from cli.options import HOME
 from cli.progress import plan_text
 from cli.settings import FILE, PARTS, default, describe_kind, load_part, variable
-from db.admin.sizing import BY_MILESTONE, FIXED_TABLES, Demand, load_sizes, plan
+from db.admin.sizing import BY_MILESTONE, FIXED_TABLES, Demand, Ledger, load_sizes, plan
 from db.connect import StoreSettings
 from db.schema import TABLES
 from db.schema.page import schema_page
@@ -68,8 +68,22 @@ def help_texts(root: Command) -> dict[str, str]:
 
 def sizing_page() -> str:
     """docs/sizing.md: disk space per message in each table, and two example plans."""
-    ledger = load_sizes()
-    text = MADE.format(source="db/admin/sizes.json and db/admin/sizing.py") + _SIZING_HEAD.format(ledger=ledger)
+    sizes = load_sizes()
+    text = MADE.format(source="db/admin/sizes.json and db/admin/sizing.py") + _SIZING_HEAD.format(sizes=sizes)
+    text += _measured_tables(sizes.sample)
+    text += _SIZING_PROOFS.format(proofs=sizes.proofs) + _measured_tables(sizes.proofs)
+    text += _SIZING_PLANS
+    for rate in RATES:
+        demand = Demand(rate, 365, 10, 3, StoreSettings.chunk_size, StoreSettings.partition_size, 10 * 10**12, 0.5)
+        text += (
+            f"\n```\n$ permanode plan --rate {rate} --node-disk 10TB\n{plan_text(demand, plan(demand, sizes))}\n```\n"
+        )
+    return text
+
+
+def _measured_tables(ledger: Ledger) -> str:
+    """What each table has per message, or per milestone."""
+    text = ""
     for unit, count, wanted in (("message", ledger.messages, False), ("milestone", ledger.milestones, True)):
         text += f"\n| per {unit} | rows | partitions | bytes, SQLite | bytes, Cassandra |\n|---|---|---|---|---|\n"
         for table in TABLES:
@@ -77,12 +91,6 @@ def sizing_page() -> str:
                 row = ledger.tables[table.name]
                 shares = [each / count for each in (row.rows, row.partitions, row.sqlite_bytes, row.cassandra_bytes)]
                 text += f"| {table.name} | {shares[0]:.2f} | {shares[1]:.2f} | {shares[2]:.0f} | {shares[3]:.0f} |\n"
-    text += _SIZING_PLANS
-    for rate in RATES:
-        demand = Demand(rate, 365, 10, 3, StoreSettings.chunk_size, StoreSettings.partition_size, 10 * 10**12, 0.5)
-        text += (
-            f"\n```\n$ permanode plan --rate {rate} --node-disk 10TB\n{plan_text(demand, plan(demand, ledger))}\n```\n"
-        )
     return text
 
 
@@ -132,13 +140,21 @@ environment use `permanode COMMAND`.
 _SIZING_HEAD = """\
 # Sizing
 
-`permanode bench sizes` measured the size of the shipped ledger (sample/chrysalis with its genesis: {ledger.messages}
-messages in {ledger.milestones} milestones) in both stores. Half of its messages are transactions with about three
-outputs. A network with mostly data messages needs less.
+`permanode bench sizes` measured the size of the shipped ledger (sample/chrysalis with its genesis:
+{sizes.sample.messages} messages in {sizes.sample.milestones} milestones) in both stores. Half of its messages are
+transactions with about three outputs. A network with mostly data messages needs less.
 
 - SQLite: used bytes of the database pages after a bulk load.
 - Cassandra: the files of one replica after flush and compaction, with default compression.
-- Lake: {ledger.lake_bytes:,} bytes, in the small files of a single load.
+- Lake: {sizes.lake_bytes:,} bytes, in the small files of a single load.
+"""
+
+_SIZING_PROOFS = """
+Tables of proofs were measured with a generated ledger of {proofs.messages:,} messages in {proofs.milestones}
+milestones, because the shipped one ends before its first interval of 100 milestones is complete. Trees of listings and
+the transparency log exist in networks with a ledger state. `message_proofs` exists in
+[selective stores](operations.md#selective-permanodes) only, which have no trees. The lake has a copy of the log, as
+large as `log_tiles` in SQLite.
 """
 
 _SIZING_PLANS = """
@@ -147,6 +163,8 @@ The plans below show one year at two rates, with a milestone every ten seconds a
 - All tables except short lists grow with the number of messages or milestones.
 - `unspent_outputs` is overestimated, because outputs leave it a day after they are spent.
 - `metrics_cache` is overestimated as well. Its partitions are days, in which an address or tag counts once.
+- `listing_tiles` is overestimated too: an interval has one leaf for a key, and a key of several measured intervals has
+  fewer leaves in larger ones.
 - The largest partition is an upper bound: one key has all rows of the table. If the protocol limits a partition
   (children of a message, content of a transaction), the figure is that of the shipped ledger.
 - Half of each node's disk stays free for compaction, which needs space for a second copy of the files of a bulk load.

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from db.admin.sizing import PARTITION_BYTES, Demand, Plan, format_size
+from db.admin.sizing import PARTITION_BYTES, Demand, Plan, TablePlan, format_size
 from db.intervals import in_width, in_words, size, word
 from etl.report import ENGINE_START, Report, Stored
 
@@ -179,24 +179,17 @@ def fetched_lines(done: "Fetched") -> list[str]:
 
 
 def plan_text(demand: Demand, plan: Plan) -> str:
-    """Formats the disk space of a network: a row per table, then the sums."""
-    table = Table(box=None, header_style="", pad_edge=False)
-    table.add_column("table")
-    for heading in ("rows", "SQLite", "replica", "partitions", "largest"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for each in plan.tables:
-        if each.rows:
-            sizes = (each.sqlite_bytes, each.cassandra_bytes)
-            rows, partitions = format_count(each.rows), format_count(each.partitions)
-            largest = format_size(each.largest_bytes) + ("" if each.fits else " !")
-            table.add_row(each.table, rows, *map(format_size, sizes), partitions, largest)
+    """Formats the disk space of a network: a row per table, those of proofs apart, then the sums."""
+    of_proofs = [sum(each.sqlite_bytes for each in plan.proofs), sum(each.cassandra_bytes for each in plan.proofs)]
     lines = [
         wrapped(
             f"{demand.rate:,g} messages/s for {demand.days:g} days: ",
             f"{plan.messages:,} messages, {plan.milestones:,} milestones",
         ),
         "",
-        *_rendered(table),
+        *_plan_table("table", plan.tables),
+        "",
+        *_plan_table("table of proofs", plan.proofs),
         "",
         line(
             "SQLite", f"{format_size(plan.sqlite_bytes)}; twice as much while a large load builds the next generation"
@@ -206,11 +199,32 @@ def plan_text(demand: Demand, plan: Plan) -> str:
             f"{format_size(plan.cassandra_bytes)} per replica, {format_size(plan.cluster_bytes)} with rf {demand.rf}: "
             f"{plan.nodes:,} nodes of {format_size(demand.node_disk)}, {demand.headroom:.0%} of each free",
         ),
+        line(
+            "proofs",
+            "{} of SQLite and {} of each replica: trees of listings and transparency log, with a ledger "
+            "state. A selective store has instead {} and {} for each message that it keeps".format(
+                *map(format_size, (*of_proofs, *plan.message_proof))
+            ),
+        ),
         line("lake", format_size(plan.lake_bytes)),
     ]
-    if large := [each.table for each in plan.tables if not each.fits]:
+    if large := [each.table for each in (*plan.tables, *plan.proofs) if not each.fits]:
         lines.append(line("!", f"partitions of {', '.join(large)} may exceed {format_size(PARTITION_BYTES)}"))
     return "\n".join(lines)
+
+
+def _plan_table(heading: str, tables: Sequence[TablePlan]) -> list[str]:
+    table = Table(box=None, header_style="", pad_edge=False)
+    table.add_column(heading)
+    for name in ("rows", "SQLite", "replica", "partitions", "largest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in tables:
+        if each.rows:
+            sizes = (each.sqlite_bytes, each.cassandra_bytes)
+            rows, partitions = format_count(each.rows), format_count(each.partitions)
+            largest = format_size(each.largest_bytes) + ("" if each.fits else " !")
+            table.add_row(each.table, rows, *map(format_size, sizes), partitions, largest)
+    return _rendered(table)
 
 
 def format_count(count: int) -> str:

@@ -104,8 +104,8 @@ def plan_room(
 ) -> None:
     """Estimates the disk space of an IOTA network: rows, bytes and partitions of each table, and the number of nodes.
 
-    The estimate scales the measured size of the shipped sample in each store. The largest partition is an upper bound:
-    it assumes that one key has all rows. Wormhole tables are not included.
+    The estimate scales the measured size of the shipped sample in each store, and of the proofs of a generated ledger.
+    The largest partition is an upper bound: it assumes that one key has all rows. Wormhole tables are not included.
 
     Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
     """

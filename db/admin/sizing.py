@@ -1,7 +1,8 @@
 """Estimates rows, bytes and partitions of each table for a network, from a measured ledger.
 
 The estimate is arithmetic over db/admin/sizes.json, which `python -m bench.sizes --write` measures. It reads no store.
-A table grows with messages unless it is listed here as growing with milestones or not at all.
+A table grows with messages unless it is listed here as growing with milestones or not at all. Tables of proofs are
+measured with a ledger of their own, because the shipped one ends before its first interval is complete.
 """
 
 import json
@@ -11,11 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from db import schema
 from db.model import Table
 from db.partitions import limit
 from db.utc_days import DAY_S
+from ledger.completeness.intervals import FACTOR, size_of
 
 SIZES = Path(__file__).with_name("sizes.json")
 
@@ -27,8 +30,28 @@ HINT_BYTES = 20
 partition, whose key takes most of their bytes.
 """
 
-BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync, schema.ms_analytics})
-"""Tables with one row per milestone."""
+PROOFS = (
+    schema.milestone_roots,
+    schema.interval_roots,
+    schema.listing_tiles,
+    schema.listing_parts,
+    schema.log_tiles,
+    schema.log_heads,
+)
+"""Tables of the trees of listings and of the transparency log."""
+
+BY_MILESTONE = frozenset(
+    {
+        schema.milestones,
+        schema.milestone_ids,
+        schema.sync,
+        schema.ms_analytics,
+        schema.milestone_roots,
+        schema.interval_roots,
+        schema.log_tiles,
+    }
+)
+"""Tables whose rows follow from the number of milestones."""
 
 FIXED_TABLES = frozenset(
     {
@@ -48,6 +71,7 @@ FIXED_TABLES = frozenset(
         schema.rejects,
         schema.keyspace_info,
         schema.migrations,
+        schema.log_heads,
     }
 )
 """Tables with some rows per day or range, or a list of fixed length: used as measured. Rows that expire are not
@@ -72,8 +96,23 @@ class Ledger:
 
     messages: int
     milestones: int
-    lake_bytes: int
     tables: Mapping[str, Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What was measured.
+
+    Attributes:
+        sample: the shipped ledger, without tables of proofs.
+        lake_bytes: the lake of the shipped ledger.
+        proofs: the tables of proofs of a generated ledger, and `message_proofs` of a selective store that keeps all its
+            messages.
+    """
+
+    sample: Ledger
+    lake_bytes: int
+    proofs: Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +177,17 @@ class TablePlan:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The whole estimate. `sqlite_bytes` is one generation; a large load builds a second one. `cluster_bytes` is all
-    copies.
+    copies. Both include `proofs`, which only networks with a ledger state have.
+
+    `message_proof`: bytes of the proof of a message in a selective store, in SQLite and in a replica. Other stores have
+    none.
     """
 
     messages: int
     milestones: int
     tables: list[TablePlan]
+    proofs: list[TablePlan]
+    message_proof: tuple[int, int]
     sqlite_bytes: int
     cassandra_bytes: int
     cluster_bytes: int
@@ -173,28 +217,42 @@ def format_size(count: int) -> str:
     return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
 
 
-def load_sizes(path: Path = SIZES) -> Ledger:
-    """Reads the measured ledger."""
+def load_sizes(path: Path = SIZES) -> Sizes:
+    """Reads what was measured."""
     found = json.loads(path.read_text("utf-8"))
+    return Sizes(_ledger(found), found["lake_bytes"], _ledger(found["proofs"]))
+
+
+def _ledger(found: Mapping[str, Any]) -> Ledger:
     tables = {name: Measured(**row) for name, row in found["tables"].items()}
-    return Ledger(found["messages"], found["milestones"], found["lake_bytes"], tables)
+    return Ledger(found["messages"], found["milestones"], tables)
 
 
-def plan(demand: Demand, ledger: Ledger) -> Plan:
-    """Estimates the sizes from the rows and bytes of the measured ledger."""
-    tables = [_plan_table(table, demand, ledger) for table in schema.TABLES if table.name in ledger.tables]
-    one_copy = sum(each.cassandra_bytes for each in tables)
+def plan(demand: Demand, sizes: Sizes) -> Plan:
+    """Estimates the sizes from the rows and bytes of the measured ledgers."""
+    sample, proofs = sizes.sample, sizes.proofs
+    tables = [_plan_table(table, demand, sample) for table in schema.TABLES if table.name in sample.tables]
+    of_proofs = [_plan_table(table, demand, proofs) for table in PROOFS if table.name in proofs.tables]
+    one_copy = sum(each.cassandra_bytes for each in (*tables, *of_proofs))
     cluster = one_copy * demand.rf
     return Plan(
         messages=demand.messages,
         milestones=demand.milestones,
         tables=tables,
-        sqlite_bytes=sum(each.sqlite_bytes for each in tables),
+        proofs=of_proofs,
+        message_proof=_bytes_of_row(proofs.tables.get(schema.message_proofs.name)),
+        sqlite_bytes=sum(each.sqlite_bytes for each in (*tables, *of_proofs)),
         cassandra_bytes=one_copy,
         cluster_bytes=cluster,
-        lake_bytes=math.ceil(ledger.lake_bytes * demand.messages / ledger.messages),
+        lake_bytes=math.ceil(sizes.lake_bytes * demand.messages / sample.messages),
         nodes=max(demand.rf, math.ceil(cluster / (demand.node_disk * (1 - demand.headroom)))),
     )
+
+
+def _bytes_of_row(measured: Measured | None) -> tuple[int, int]:
+    if measured is None or not measured.rows:
+        return 0, 0
+    return math.ceil(measured.sqlite_bytes / measured.rows), math.ceil(measured.cassandra_bytes / measured.rows)
 
 
 def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
@@ -233,6 +291,8 @@ def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
 def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
     """Rows of the largest partition in the worst case; as measured if the protocol bounds it."""
     in_milestone = _rows_of(table, 1, demand, ledger)
+    if bound := _bounds(demand).get(table):
+        return bound
     if not table.clustering:
         return 1
     if table.partition == ("milestone_index",):
@@ -241,12 +301,25 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
         return _rows_of(table, min(math.ceil(DAY_S / demand.interval), demand.milestones), demand, ledger)
     if "partition_id" in table.partition:
         return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
-    if table in (schema.sync, schema.address_balances, schema.ms_analytics, schema.address_analytics):
-        return demand.chunk_size
     if hinted := _hinted(table):
         splits = max(_rows_in_range(each, demand, ledger) // limit(demand.partition_size) for each in hinted)
         return demand.ranges * (1 + min(splits, demand.chunk_size))
     return ledger.tables[table.name].largest
+
+
+def _bounds(demand: Demand) -> dict[Table, int]:
+    """The most rows of a partition of tables that have a fixed bound."""
+    of_range = (schema.sync, schema.address_balances, schema.ms_analytics, schema.address_analytics)
+    return dict.fromkeys((*of_range, schema.milestone_roots), demand.chunk_size) | {
+        schema.interval_roots: _intervals_in(demand.chunk_size, 0),
+        schema.listing_tiles: schema.PART_TILES,
+        schema.listing_parts: _intervals_in(demand.milestones, 1),
+    }
+
+
+def _intervals_in(milestones: int, level: int) -> int:
+    """The number of intervals of this level and above in that many milestones, at most."""
+    return math.ceil(Fraction(milestones * FACTOR, size_of(level) * (FACTOR - 1)))
 
 
 def _hinted(hints: Table) -> list[Table]:
