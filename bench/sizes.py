@@ -39,7 +39,7 @@ NETWORK = "permatest-1"
 GENERATED = GeneratorSettings(milestone_size=34)
 LAST = Interval(1, 0).end
 LEAST_MESSAGES = 34 * (LAST + 1)
-"""So many messages that the generated ledger has more milestones than are loaded."""
+"""Messages of more milestones than are loaded."""
 
 GROWING = ("Data", "Index", "Filter", "Summary", "CompressionInfo")
 """Components of an SSTable whose size depends on its rows."""
