@@ -8,7 +8,6 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.store import WritableStore
 from tests import reference_stardust
@@ -16,8 +15,10 @@ from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK as WORMHOLE_NETWORK
 from tests.api.wormhole_network import World
+from tests.cassandra_keyspace import Keyspaces
 from tests.reference import ORACLE, reference_rows, whole_rows
 from tests.reference_rows import Rows, write
+from tests.sqlite_stores import create
 
 GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 """(chunk_size, partition_size): everything in one partition, and cut at every possible place."""
@@ -65,7 +66,7 @@ def fill_stardust(settings: StoreSettings, stardust: StardustLedger) -> Writable
 
 def filled_with(settings: StoreSettings, rows: Rows) -> WritableStore:
     """A new store with those rows in it."""
-    migrate(settings)
+    create(settings)
     store = open_store(settings, writable=True)
     write(store, rows)
     return store
@@ -150,8 +151,8 @@ def new_store(
     kind, how = request.param
     if kind == "sqlite":
         return StoreSettings(f"sqlite:///{tmp_path_factory.mktemp(f'{name}_{how}')}", network, *GEOMETRIES[how])
-    url = f"cassandra://{request.getfixturevalue('cassandra').contact}/{name}{how}?rf=1"
-    return StoreSettings(url, network, *GEOMETRIES["default"], reader=how)
+    keyspaces: Keyspaces = request.getfixturevalue("keyspaces")
+    return keyspaces.lend(StoreSettings("", network, *GEOMETRIES["default"], reader=how))
 
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ import httpx
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.sqlite.readers import CHECK_S
 from tests.api.http.test_error_shape import assert_shape
+from tests.sqlite_stores import create
 
 
 def client_of(networks: dict[str, NetworkMount], default: str) -> httpx.AsyncClient:
@@ -28,7 +28,7 @@ async def test_an_archive_whose_last_milestone_is_long_ago_is_healthy(client: ht
 
 async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: NetworkMount, tmp_path: Path) -> None:
     settings = StoreSettings(url=f"sqlite:///{tmp_path}", network="empty-1")
-    migrate(settings)
+    create(settings)
     empty: Any = open_store(settings)
     async with client_of({"testing": mount, "empty": NetworkMount(empty, "empty-1", "atoi")}, "testing") as client:
         assert "empty holds no complete milestone" in assert_shape(await client.get("/health"), 503)
@@ -37,7 +37,7 @@ async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: 
 
 async def test_a_store_that_is_gone_makes_it_unhealthy_until_it_is_back(mount: NetworkMount, tmp_path: Path) -> None:
     settings = StoreSettings(url=f"sqlite:///{tmp_path}/store", network="gone-1")
-    migrate(settings)
+    create(settings)
     store: Any = open_store(settings)
     async with client_of({"testing": mount, "gone": NetworkMount(store, "gone-1", "atoi")}, "testing") as client:
         (tmp_path / "store").rename(tmp_path / "elsewhere")

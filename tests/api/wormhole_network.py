@@ -16,7 +16,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.model import Table
 from db.schema import wormhole_tables as tables
@@ -30,6 +29,7 @@ from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import learn
 from tests.cassandra_rows import many_at_a_time
 from tests.etl.vaas import cell_line, records, row_line
+from tests.sqlite_stores import create
 
 Json = dict[str, Any]
 
@@ -293,7 +293,7 @@ class World:
 
     def fill(self, settings: StoreSettings) -> WritableStore:
         """A new store with all contents."""
-        migrate(settings)
+        create(settings)
         store = open_store(settings, writable=True)
         write(store, self._rows(settings))
         return store

@@ -13,9 +13,9 @@ import pytest
 from api.network import NetworkMount
 from cli.serving import mount
 from db import schema
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from tests.ledger.cases import load
+from tests.sqlite_stores import create
 
 CASES = load("protocol_parameters", "stardust")
 
@@ -29,7 +29,7 @@ def mounted(settings: StoreSettings) -> NetworkMount:
 @pytest.fixture
 def settings(tmp_path: Path) -> StoreSettings:
     settings = StoreSettings(f"sqlite:///{tmp_path}/store", "elsewhere-1")
-    migrate(settings)
+    create(settings)
     return settings
 
 

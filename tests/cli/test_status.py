@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from cli import main as cli
 from db import schema
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.queries.reconciliation import Reconciliation
 from db.sqlite.store import SqliteStore
 from tests.db.stores import MIGRATIONS
+from tests.sqlite_stores import create
 
 NETWORK = "permatest-1"
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
     monkeypatch.setenv("PERMANODE_STORE", settings.url)
     monkeypatch.setenv("PERMANODE_NETWORK", NETWORK)
     monkeypatch.setenv("PERMANODE_STORE_CHUNK_SIZE", "7")
-    migrate(settings)
+    create(settings)
     with closing(open_store(settings, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "logged", "min_timestamp")
         batch.upsert(

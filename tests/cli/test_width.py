@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from cli import main as cli
 from cli.progress import report_lines
-from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from etl.report import Report, Stored
 from etl.verification.audit import Proved
+from tests.sqlite_stores import create
 
 TABLES = [
     ["job"],
@@ -48,7 +48,7 @@ def long_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store in a folder with a long name, jobs with long results, a terminal of 80 columns."""
     folder = tmp_path / "-".join(["a-folder-with-a-long-name"] * 4)
     settings = StoreSettings(f"sqlite:///{folder}/store", "a-network-with-a-long-name")
-    migrate(settings)
+    create(settings)
     monkeypatch.chdir(tmp_path)
     for name, value in (("STORE", settings.url), ("NETWORK", settings.network)):
         monkeypatch.setenv(f"PERMANODE_{name}", value)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from db.store import WritableStore
 from tests.cassandra_keyspace import Keyspace
 from tests.cassandra_server import CassandraServer
 from tests.db.stores import STORES, reopened, settings_of
+from tests.sqlite_stores import create
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -40,14 +40,14 @@ def store(settings: StoreSettings) -> Iterator[WritableStore]:
 @pytest.fixture
 def sqlite_settings(tmp_path: Path) -> StoreSettings:
     settings = settings_of(f"sqlite:///{tmp_path / 'store'}")
-    migrate(settings)
+    create(settings)
     return settings
 
 
 @pytest.fixture(scope="session")
 def cassandra_keyspace(cassandra: CassandraServer) -> Iterator[Keyspace]:
     """One keyspace for all tests, because creating its tables takes seconds and truncating them does not."""
-    with Keyspace(cassandra, "contract", settings_of) as keyspace:
+    with Keyspace(cassandra, "contract", settings_of("")) as keyspace:
         yield keyspace
 
 

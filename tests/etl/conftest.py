@@ -16,7 +16,6 @@ import pytest
 from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import runs
 from etl.engine.current import SAIL
@@ -25,10 +24,11 @@ from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
 from etl.report import Report
 from tests import reference_stardust
-from tests.cassandra_server import CassandraServer
+from tests.cassandra_keyspace import Keyspaces
 from tests.conftest import SAMPLE
 from tests.etl import archives, stardust_archives
 from tests.etl.store_rows import by_key, compared
+from tests.sqlite_stores import create
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
 """For loads that take seconds. Processes (tests/etl/commands.py) shuffle into two partitions."""
@@ -71,24 +71,35 @@ class Stores:
     """Makes stores with their lakes below one folder; the stores are files or keyspaces of a server.
 
     `bulk`: loads write SSTables. `templates`: loads of this session, which `loaded` copies if they are SQLite stores.
+    At the end of a `with` block all keyspaces are given back, except those of `kept`.
     """
 
     def __init__(
         self,
         root: Path,
         templates: Templates,
-        server: CassandraServer | None = None,
+        keyspaces: Keyspaces | None = None,
         *,
         bulk: bool = False,
         settings: EtlSettings = SETTINGS,
     ) -> None:
-        self.kind = "sqlite" if server is None else "bulk" if bulk else "cassandra"
+        self.kind = "sqlite" if keyspaces is None else "bulk" if bulk else "cassandra"
         self._root = root
         self._settings = settings
         self._templates = templates
-        self._server = server
+        self._keyspaces = keyspaces
+        self._lent: list[StoreSettings] = []
         self._bulk = bulk
         self._count = 0
+
+    def __enter__(self) -> "Stores":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._lent:
+            assert self._keyspaces is not None
+            self._keyspaces.give_back(each)
+        self._lent.clear()
 
     def __call__(
         self,
@@ -104,12 +115,13 @@ class Stores:
         """
         self._count += 1
         folder = self._root / f"store-{self._count}"
-        url = f"sqlite:///{folder}"
-        if self._server is not None:
-            url = f"cassandra://{self._server.contact}/{self._root.name.replace('-', '_')}_{self._count}?rf=1"
+        store = StoreSettings(f"sqlite:///{folder}", network, *geometry, **(eras or {}))
+        if self._keyspaces is None:
+            create(store)
+        else:
+            store = self._keyspaces.lend(store)
+            self._lent.append(store)
             options = {"lake": str(folder / "lake")} | options
-        store = StoreSettings(url, network, *geometry, **(eras or {}))
-        migrate(store)
         return Loading(folder, store, replace(settings or self._settings, **options), self._bulk, analytics)
 
     def loaded(
@@ -122,7 +134,7 @@ class Stores:
         """
         network, sources, genesis = oracle_ledger(name, self._root / name)
         loading = self(geometry, network, **options)
-        if self._server is not None:
+        if self._keyspaces is not None:
             return loading, loading.load(*sources, genesis=genesis)
         key = (name, geometry, loading.settings.engine, *sorted(options.items()))
         if key not in self._templates:
@@ -138,11 +150,12 @@ class Stores:
 
     def kept(self, name: str, geometry: tuple[int, int] = (100_000, 100_000), **options: Any) -> tuple[Loading, Report]:
         """Returns what `loaded` returns. On a cluster all tests share the store, and must not write to it."""
-        if self._server is None:
+        if self._keyspaces is None:
             return self.loaded(name, geometry, **options)
-        key = (self._server.contact, name, geometry, self._settings.engine, self._bulk, *sorted(options.items()))
+        key = (self.kind, self._settings.engine, name, geometry, *sorted(options.items()))
         if key not in self._templates:
             self._templates[key] = self.loaded(name, geometry, **options)
+            self._lent.remove(self._templates[key][0].store)
         return self._templates[key]
 
 
@@ -203,9 +216,9 @@ def on(*kinds: ParameterSet) -> pytest.MarkDecorator:
 @pytest.fixture(scope="module", params=KINDS)
 def everywhere(
     request: pytest.FixtureRequest, spark: SparkSession, templates: Templates, tmp_path_factory: pytest.TempPathFactory
-) -> Stores:
+) -> Iterator[Stores]:
     """`stores` of each kind in turn."""
-    if request.param == "sqlite":
-        return Stores(tmp_path_factory.mktemp("everywhere"), templates)
-    server = request.getfixturevalue("cassandra")
-    return Stores(tmp_path_factory.mktemp("everywhere"), templates, server, bulk=request.param == "bulk")
+    keyspaces = None if request.param == "sqlite" else request.getfixturevalue("keyspaces")
+    root = tmp_path_factory.mktemp("everywhere")
+    with Stores(root, templates, keyspaces, bulk=request.param == "bulk") as stores:
+        yield stores

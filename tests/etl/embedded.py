@@ -31,12 +31,13 @@ def stores(request: pytest.FixtureRequest, templates: Templates, tmp_path_factor
 @pytest.fixture(scope="module", params=KINDS)
 def everywhere(
     request: pytest.FixtureRequest, templates: Templates, tmp_path_factory: pytest.TempPathFactory
-) -> Stores:
+) -> Iterator[Stores]:
     """`stores` of each kind in turn."""
     bulk = request.param == "bulk"
-    server = None if request.param == "sqlite" else request.getfixturevalue("cassandra")
+    keyspaces = None if request.param == "sqlite" else request.getfixturevalue("keyspaces")
     root = tmp_path_factory.mktemp("everywhere")
-    return Stores(root, templates, server, bulk=bulk, settings=_settings(request, bulk=bulk))
+    with Stores(root, templates, keyspaces, bulk=bulk, settings=_settings(request, bulk=bulk)) as stores:
+        yield stores
 
 
 @pytest.fixture(scope="module")

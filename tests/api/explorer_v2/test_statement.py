@@ -36,6 +36,7 @@ from tests.api.explorer_v2.test_explorer_v2 import BASE, body, rejected
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.statements import Statements, of_chrysalis, of_facts, of_stardust
+from tests.cassandra_keyspace import Keyspaces
 from tests.etl.two_eras import stardust_lines
 from tests.reference_ledger import ledger_rows
 from tests.reference_rows import table_rows
@@ -373,8 +374,8 @@ def two_eras_store(
     if name == "sqlite":
         folder = tmp_path_factory.mktemp("eras")
         return StoreSettings(f"sqlite:///{folder}", "mixed-1", *GEOMETRIES[how])
-    url = f"cassandra://{request.getfixturevalue('cassandra').contact}/statements{how}?rf=1"
-    return StoreSettings(url, "mixed-1", reader=how)
+    keyspaces: Keyspaces = request.getfixturevalue("keyspaces")
+    return keyspaces.lend(StoreSettings("", "mixed-1", reader=how))
 
 
 async def test_values_are_exact_and_begin_with_the_first_price(

@@ -21,13 +21,13 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from cli.status_text import status_lines
 from db import schema
-from db.admin.migrate import migrate
 from db.admin.status import get_status
 from db.connect import StoreSettings, open_store
 from db.queries.analytics import DAYS_DUE
 from db.queries.head import HEAD
 from db.store import StoreUnavailable, WritableStore
 from db.sync import range_row
+from tests.sqlite_stores import create
 
 NETWORK = "permatest-1"
 NEWEST, AGE_S = 7, 30.0
@@ -37,7 +37,7 @@ NEWEST, AGE_S = 7, 30.0
 def store(tmp_path: Path) -> Iterator[WritableStore]:
     """A store with the complete milestones 5 to 7, of which 7 is 30 s old."""
     settings = StoreSettings(f"sqlite:///{tmp_path}/store", NETWORK)
-    migrate(settings)
+    create(settings)
     with closing(open_store(settings, writable=True)) as opened:
         now = int((time.time() - AGE_S) * 1000)
         rows = [

@@ -49,7 +49,7 @@ def cassandra_loading(
     cassandra: CassandraServer, spark: object, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Loading]:
     folder = tmp_path_factory.mktemp("recheck")
-    with Keyspace(cassandra, "recheck", lambda url: StoreSettings(url, NETWORK)) as keyspace:
+    with Keyspace(cassandra, "recheck", StoreSettings("", NETWORK)) as keyspace:
         yield Loading(folder, keyspace.settings, replace(SETTINGS, lake=str(folder / "lake")))
 
 

@@ -26,6 +26,7 @@ from etl.engine.current import SPARK
 from etl.wormhole.load import VaaLoad
 from ledger.wormhole.allowlist import allowed_tokens
 from ledger.wormhole.ids import row_key
+from tests.cassandra_keyspace import Keyspaces
 from tests.etl.conftest import ON_SAIL, SETTINGS, Loading, Stores
 from tests.etl.vaas import (
     DAY_S,
@@ -102,13 +103,17 @@ def sqlite(stores: Stores, inputs: dict[str, Path]) -> Loading:
 
 @pytest.fixture(scope="module")
 def cassandra_too(
-    request: pytest.FixtureRequest, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]
-) -> Loading:
+    request: pytest.FixtureRequest,
+    keyspaces: Keyspaces,
+    tmp_path_factory: pytest.TempPathFactory,
+    inputs: dict[str, Path],
+) -> Iterator[Loading]:
     settings = ON_SAIL
     if request.config.getoption("--engine") == SPARK:
         request.getfixturevalue("spark")
         settings = SETTINGS
-    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), {}, cassandra, settings=settings), inputs)
+    with Stores(tmp_path_factory.mktemp("vaas_cluster"), {}, keyspaces, settings=settings) as stores:
+        yield loaded(stores, inputs)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("cassandra_too", marks=pytest.mark.cassandra)])

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from db import schema
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.intervals import of_indices
 from etl.store_reads import StoreReads
@@ -17,6 +16,7 @@ from etl.writers.few_partitions import FewPartitions, Splits, grow
 from etl.writers.few_rows import hint_rows
 from tests import partition_model as model
 from tests.etl.tables.test_placement import GEOMETRIES, cases
+from tests.sqlite_stores import create
 
 TAG = bytes.fromhex("c0ffee")
 TAGS = next(lookup for lookup in schema.LOOKUPS if lookup.table is schema.tags)
@@ -51,7 +51,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.settings = StoreSettings(url=f"sqlite:///{folder}", network="permatest-1", chunk_size=20, partition_size=6)
-        migrate(self.settings)
+        create(self.settings)
         self.store = open_store(self.settings, writable=True)
         self.reads = StoreReads(self.store, self.settings.network)
 

@@ -3,6 +3,7 @@
 The expected rows are those of SQLite stores, which other tests compare with the oracle's files.
 """
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from db import schema
 from db.connect import open_adapter
-from tests.cassandra_server import CassandraServer
+from tests.cassandra_keyspace import Keyspaces
 from tests.etl.conftest import ON_SAIL, SETTINGS, Loading, Stores, Templates, oracle_ledger
 from tests.etl.store_rows import ANALYTICS, by_key
 from tests.etl.test_oracle import check
@@ -34,8 +35,9 @@ def expected_turns(embedded: Stores, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def clusters(cassandra: CassandraServer, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    return Stores(tmp_path_factory.mktemp("process"), templates, cassandra, settings=ON_SAIL)
+def clusters(keyspaces: Keyspaces, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    with Stores(tmp_path_factory.mktemp("process"), templates, keyspaces, settings=ON_SAIL) as stores:
+        yield stores
 
 
 def analysed(loading: Loading) -> dict[str, list[dict[str, Any]]]:
