@@ -64,12 +64,18 @@ class Server:
     pid: int
 
     def cpu_seconds(self) -> float:
-        """CPU time used so far, without that of its workers; 0 without /proc."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU time used so far, with that of its workers; 0 without /proc."""
+        return _cpu_seconds(self.pid)
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return 0.0
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(map(_cpu_seconds, map(int, children)))
 
 
 def wrk_is_missing() -> bool:
