@@ -21,6 +21,7 @@ from etl.filling import fill
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
+from etl.ledger_state.changes import Found
 from etl.selective import advance_selected, choose, extend
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
@@ -62,6 +63,7 @@ class IotaRun:
         wanted: milestones to write again.
         lost: rows that could not be read before. Set by `rewrite_tables`.
         expectation: what those rows are. Set by the steps that fill tables.
+        changes: the changes of the ledger since genesis, if `advance_ledger` read them.
     """
 
     publication: Publication
@@ -81,6 +83,7 @@ class IotaRun:
     wanted: Intervals = field(default_factory=list)
     lost: list[Unreadable] = field(default_factory=list)
     expectation: Expectation = field(default_factory=Expectation)
+    changes: Found | None = None
 
     @property
     def ingest(self) -> Ingest:
@@ -245,8 +248,9 @@ def advance_ledger(run: IotaRun) -> IotaRun:
         return run
     with run.publication.report.timed("ledger"):
         expected = partial(expect_ledger, run.publication, run.expectation)
-        Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected).advance()
-    return run
+        ledger = Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected)
+        changes = ledger.advance()
+    return replace(run, changes=changes)
 
 
 def prove_listings(run: IotaRun) -> IotaRun:
@@ -279,7 +283,7 @@ def verify_fully(run: IotaRun) -> IotaRun:
     """With the setting `level = full`, verifies the written milestones against the ledger state."""
     if run.publication.settings.level == FULL:
         with run.publication.report.timed("full"):
-            promote(run.publication, run.milestones)
+            promote(run.publication, run.milestones, run.changes)
     return run
 
 

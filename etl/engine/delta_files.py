@@ -28,7 +28,7 @@ from etl.engine.columns import schema_of
 from etl.engine.delta_log import Layout
 from etl.engine.delta_state import DataFile
 from etl.engine.file_systems import file_system
-from etl.engine.parquet import write_groups
+from etl.engine.row_files import write_groups
 from etl.engine.row_selection import Selection
 
 WRITING = "_writing-"

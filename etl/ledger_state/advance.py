@@ -102,17 +102,18 @@ class Ledger:
     expected: Callable[[Intervals], LedgerComparison | None] = lambda _: None
     within: Intervals | None = None
 
-    def advance(self) -> None:
-        """Applies genesis if necessary, then every complete milestone that follows without a gap.
+    def advance(self) -> Found | None:
+        """Applies genesis if necessary, then every complete milestone that follows without a gap. Returns the changes
+        from genesis to the new frontier or later, if it read them: the store was not near.
 
         If an included transaction spends an unknown output, the frontier stays before its milestone, and the report
         contains the reason. Without a genesis in the lake there is no ledger state.
         """
         lake, reads, report = self.publication.lake, self.publication.reads, self.publication.report
         if not lake.has("genesis"):
-            return
+            return None
         genesis = lake.genesis_index()
-        frontier = reads.ledger_index()
+        frontier, whole = reads.ledger_index(), None
         if frontier is None:
             self._begin(genesis)
             frontier = genesis
@@ -130,8 +131,10 @@ class Ledger:
                 sized = self.publication.for_messages(totals.messages) if is_near else self.publication
                 found = (near if is_near else far)(sized, genesis, frontier, to)
                 frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
+                whole = None if is_near else found
         compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
+        return whole
 
     def _totals(self, run: Intervals) -> Totals:
         held = self.publication.few_runs.get(in_words(run))
@@ -221,8 +224,7 @@ class Ledger:
         wealth = self._wealth(found, held, genesis, frontier, to)
         ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
         days = self._days(found, held, wealth, ends, genesis, frontier, to)
-        compared = self.expected([(frontier + 1, to)])
-        if compared is not None:
+        if (compared := self.expected(run)) is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
             _expect(compared, found, frontier, to)
         sums = None
@@ -330,15 +332,13 @@ class Ledger:
             return to
         unknown = found.changes.where("address IS NULL")
         row = unknown.agg(F.min(F.struct("milestone_index", "white_flag_index", "idx", "output_id"))).first()
-        if row is None or row[0] is None:
+        if row is None or (first := row[0]) is None:
             return to
-        first = row[0]
         self.publication.report.held = (
             f"milestone {first['milestone_index']}: input {first['idx']} of the message at white-flag index "
             f"{first['white_flag_index']} spends {bytes(first['output_id']).hex()}, which nothing here created"
         )
-        held: int = first["milestone_index"] - 1
-        return held
+        return int(first["milestone_index"]) - 1
 
 
 def _expect(compared: LedgerComparison, found: Found, frontier: int, to: int) -> None:

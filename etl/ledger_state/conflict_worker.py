@@ -35,21 +35,27 @@ def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     each address that they change.
     """
     for batch in batches:
-        found = pa.array([_reason(row) for row in batch.to_pylist()], pa.int16())
+        found = pa.array([find_reason(row, payload_of(row)) for row in batch.to_pylist()], pa.int16())
         yield batch.select(KEPT).append_column("found_reason", found)
 
 
-def _reason(row: dict[str, Any]) -> IntEnum:
+def payload_of(row: dict[str, Any]) -> Any:
+    """The transaction in the bytes of a message of either era."""
+    if row["version"] == CHRYSALIS.protocol_version:
+        return decode_message(row["message"]).payload
+    return stardust.decode_block(row["message"]).payload
+
+
+def find_reason(row: dict[str, Any], payload: Any) -> IntEnum:
+    """Why a transaction (`payload_of`) conflicts by the facts of its row; 0 if it does not."""
     at = (row["milestone_index"], row["white_flag_index"])
     inputs = [resolve_at(at, facts_of(each)) for each in row["known"]]
     if row["version"] != CHRYSALIS.protocol_version:
-        payload = stardust.decode_block(row["message"]).payload
         assert isinstance(payload, stardust_values.Transaction)
         return stardust_conflicts.find_conflict(payload, inputs, row["ms_timestamp"] // 1_000)
-    transaction = decode_message(row["message"]).payload
-    assert isinstance(transaction, chrysalis_values.Transaction)
+    assert isinstance(payload, chrysalis_values.Transaction)
     dust = {each["address"]: Dust(each["dust_allowance"], each["dust_outputs"]) for each in row["dust"] or ()}
-    return conflicts.find_conflict(transaction, inputs, dust.__getitem__)
+    return conflicts.find_conflict(payload, inputs, dust.__getitem__)
 
 
 def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:

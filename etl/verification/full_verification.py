@@ -1,9 +1,9 @@
 """Verification for the level `full`: finds inclusion states and parents that do not follow from earlier milestones, and
 transactions that the protocol parameters forbid.
 
-Uses native columns, except for the conflict reasons, which parallel tasks compute
-(etl/ledger_state/conflict_worker.py). All states are already final, so no order is necessary. The lake contains all
-earlier milestones since genesis.
+Facts about inputs and parents are native columns. What only the bytes of a transaction decide, worker processes check
+in one pass (etl/verification/full_worker.py). All states are already final, so no order is necessary. The lake contains
+all earlier milestones since genesis.
 """
 
 from functools import partial
@@ -14,17 +14,18 @@ from pyspark.sql import functions as F
 from db import schema
 from db.intervals import Intervals, intersect
 from db.partitions import ranges_of
+from etl.engine.process_frames import map_in_processes
 from etl.lake.delta import either, few_rows
-from etl.ledger_state.changes import far
-from etl.ledger_state.conflict_reasons import AT, dust_steps, judged, known_facts, spending
-from etl.sources.cone import CONFLICTING, INCLUDED
+from etl.ledger_state.changes import Found, far
+from etl.ledger_state.conflict_reasons import dust_steps, known_facts, spending, with_facts
 from etl.tables.frames import conform
 from etl.tables.partition_columns import hex_text
-from etl.verification.deposits import FAULTS, FAULTS_DDL, find_violations
+from etl.verification import full_worker
+from etl.verification.full_worker import FAULTS
 from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import Publication
 from etl.writers.ranges import rewrite_ranges
-from ledger.eras import STARDUST
+from ledger.eras import STARDUST, Eras
 from ledger.levels import FULL, SIGNED
 from ledger.stardust.codec import decode_payload
 from ledger.stardust.values import Milestone
@@ -38,10 +39,13 @@ NO_PARENT = bytes(32)
 BELOW_MAX_DEPTH = 15
 """Milestones after a snapshot whose messages may have parents from before the snapshot; nodes allow this."""
 
+WEIGHT = 8
+"""The time for a byte of a transaction with its facts, compared with that of decoding one of an archive."""
 
-def promote(publication: Publication, run: Intervals) -> None:
+
+def promote(publication: Publication, run: Intervals, changes: Found | None = None) -> None:
     """Marks milestones of this run as `full` if the ledger state confirms them. The report contains the faults of the
-    others.
+    others. `changes`: those of the ledger since genesis, if the run has computed them.
     """
     lake, report, chunk_size = publication.lake, publication.report, publication.store_settings.chunk_size
     if report.ledger_index is None or not lake.has("genesis"):
@@ -49,7 +53,7 @@ def promote(publication: Publication, run: Intervals) -> None:
     known = intersect(run, [(lake.genesis_index() + 1, report.ledger_index)])
     if not known:
         return
-    faults = find_faults(publication, known[0][0], known[-1][1]).where(either(known))
+    faults = find_faults(publication, known[0][0], known[-1][1], changes).where(either(known))
     report.faulty = faults.count()
     if report.faulty:
         text = F.format_string("milestone %d: %s: %s", "milestone_index", hex_text(F.col("message_id")), "reason")
@@ -69,40 +73,30 @@ def promote(publication: Publication, run: Intervals) -> None:
     rewrite_ranges(publication.store, publication.reads, ranges)
 
 
-def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
-    """FAULTS of the milestones [first, last]. The lake has no gap between genesis and `last`."""
+def find_faults(publication: Publication, first: int, last: int, changes: Found | None = None) -> DataFrame:
+    """FAULTS of the milestones [first, last]. The lake has no gap between genesis and `last`. `changes`: those of the
+    ledger from genesis to `last` or later. Default: they are computed.
+    """
     genesis = publication.lake.genesis_index()
+    found = changes or far(publication, genesis, genesis, last)
+    eras, invalid = _eras(publication, genesis, first, last)
     faults = (
-        _wrong_verdicts(publication, genesis, first, last)
+        _wrong_transactions(publication, found.changes, eras, first, last)
         .unionByName(find_strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first))
-        .unionByName(_violations(publication, genesis, first, last))
+        .unionByName(invalid)
     )
     folder = publication.staging.write("faults", faults)
     return publication.spark.read.schema(faults.schema).parquet(str(folder))
 
 
-def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
-    """Transactions whose inclusion state is wrong."""
-    changes = far(publication, genesis, genesis, last).changes
+def _wrong_transactions(publication: Publication, changes: DataFrame, eras: Eras, first: int, last: int) -> DataFrame:
+    """FAULTS: transactions whose inclusion state is wrong, and those that the protocol parameters forbid."""
     spends = spending(publication.lake.messages([(first, last)]))
-    folder = publication.staging.write("verdicts", spends)
+    folder = publication.staging.write("spends", spends)
     spends = publication.spark.read.schema(spends.schema).parquet(str(folder))
-    verdicts = judged(spends, known_facts(changes, spends), dust_steps(changes))
-    states = spends.select(*AT, "inclusion_state")
-    found, state = F.col("found_reason"), F.col("inclusion_state")
-    reason = (
-        F.when(state.isNull(), F.lit("inclusion state: nothing tells it"))
-        .when(
-            (state == INCLUDED) & (found != 0), F.format_string("included, and by the ledger it conflicts: %d", found)
-        )
-        .when((state == CONFLICTING) & (found == 0), F.lit("conflicting, and by the ledger nothing is wrong with it"))
-        .when(
-            F.col("conflict_reason").isNotNull() & (F.col("conflict_reason") != found),
-            F.format_string("conflict reason: %d expected, found %d", found, "conflict_reason"),
-        )
-    )
-    rows = verdicts.join(states, list(AT)).withColumn("reason", reason)
-    return rows.where("reason IS NOT NULL").select(*FAULTS.names)
+    rows = with_facts(spends, known_facts(changes, spends), dust_steps(changes))
+    function = partial(full_worker.find_faults, eras=eras)
+    return map_in_processes(rows, function, FAULTS, publication.staging.folder("wrong"), weight=WEIGHT)
 
 
 def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
@@ -125,9 +119,9 @@ def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
     return missing.select(*FAULTS.names).unionByName(doubled.select(*FAULTS.names))
 
 
-def _violations(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
-    """Stardust transactions that changed the ledger although the parameters of their milestone forbid them, and invalid
-    parameters.
+def _eras(publication: Publication, genesis: int, first: int, last: int) -> tuple[Eras, DataFrame]:
+    """The eras with the protocol parameters that milestones up to `last` announce, and FAULTS: the milestones from
+    `first` on that announce invalid ones.
     """
     lake, eras, rejected = publication.lake, publication.store_settings.eras(STARDUST), []
     announcing = lake.milestones([(genesis + 1, last)]).where("parameters IS NOT NULL")
@@ -139,11 +133,4 @@ def _violations(publication: Publication, genesis: int, first: int, last: int) -
             eras = eras.learn(milestone)
         except ValueError as error:
             rejected.append((each["milestone_index"], bytes(each["milestone_id"]), str(error)))
-    spent = lake.messages([(first, last)]).where(
-        (F.col("version") == STARDUST.protocol_version)
-        & (F.col("inclusion_state") == INCLUDED)
-        & F.col("transaction").isNotNull()
-    )
-    spends = spent.select("milestone_index", "message_id", "message")
-    found = spends.mapInArrow(partial(find_violations, eras), FAULTS_DDL)
-    return found.unionByName(few_rows(publication.spark, FAULTS, rejected).where(f"milestone_index >= {first}"))
+    return eras, few_rows(publication.spark, FAULTS, rejected).where(f"milestone_index >= {first}")

@@ -25,7 +25,8 @@ from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
-from etl.engine.parquet import batches_in, write_parquet
+from etl.engine.parquet import write_parquet
+from etl.engine.row_files import batches_in
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
 from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected

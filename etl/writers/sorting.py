@@ -15,8 +15,9 @@ from db.schema.dialects import spark_type
 from etl.engine.columns import bytes_at, schema_of
 from etl.engine.current import on_sail
 from etl.engine.ordering import sorted_batches
-from etl.engine.parquet import GROUP_BYTES, SCRATCH_OPTIONS, write_groups, write_parquet
+from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
+from etl.engine.row_files import GROUP_BYTES, SCRATCH_OPTIONS, write_groups
 from etl.tables.frames import TableFrame
 
 HASH_OFFSETS = {

@@ -29,7 +29,7 @@ WORKERS = (
     "etl.ledger_state.conflict_worker",
     "etl.verification.audit_worker",
     "etl.verification.decode_worker",
-    "etl.verification.deposits",
+    "etl.verification.full_worker",
     "etl.verification.inclusion_worker",
     "etl.wormhole.decode",
     "etl.writers.sstables",
