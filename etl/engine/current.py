@@ -26,16 +26,17 @@ _scratch: list[Path] = []
 
 def scratch_folder(name: str) -> Path:
     """Makes a new folder that the run deletes at its end, or else Sail's session."""
-    return Path(mkdtemp(prefix=f"{name}-", dir=_scratch[-1]))
+    return Path(mkdtemp(prefix=f"{name}-", dir=_innermost()))
+
+
+def _innermost() -> Path | None:
+    return _scratch[-1] if _scratch else None
 
 
 @contextmanager
 def run_scratch() -> Iterator[None]:
     """Deletes the folders that a run makes at its end. A session may last for many runs."""
-    if not on_sail():
-        yield
-        return
-    with TemporaryDirectory(prefix="run-", dir=_scratch[-1]) as folder:
+    with TemporaryDirectory(prefix="run-", dir=_innermost()) as folder:
         _scratch.append(Path(folder))
         try:
             yield

@@ -22,18 +22,24 @@ TASKS_PER_PROCESS = 2
 
 
 def map_in_processes(
-    frame: DataFrame, function: RowFunction, schema: pa.Schema, folder: Path, *, weight: int = 1
+    frame: DataFrame,
+    function: RowFunction,
+    schema: pa.Schema,
+    folder: Path,
+    *,
+    weight: int = 1,
+    size: int | None = None,
 ) -> DataFrame:
     """The rows of a function that takes all rows in any order. They are written into `folder`, a new one.
 
     Args:
-        frame: the rows.
-        function: can be pickled, and is of a module that imports neither PySpark nor delta-rs. On a Spark cluster it
-            runs in tasks.
+        frame: the rows. On a Spark cluster, its partitions are the tasks.
+        function: can be pickled, and is of a module that imports neither PySpark nor delta-rs.
         schema: the rows of the function.
         folder: where they are written.
-        weight: how much more time the function needs for a byte than decoding needs for one of an archive. Few rows
+        weight: how much more time the function needs for a byte than decoding needs for one of an archive. Few bytes
             are computed in this process, because processes take time to start.
+        size: bytes that the function reads. Default: those of the rows.
     """
     session, columns = frame.sparkSession, from_arrow_schema(schema)
     if not runs_here(session):
@@ -43,8 +49,8 @@ def map_in_processes(
     write_parquet(frame.repartition(TASKS_PER_PROCESS * processes), rows)
     folder.mkdir(parents=True)
     tasks = [MappedFile(each, folder / each.name) for each in sorted(rows.glob("*.parquet"))]
-    size = weight * sum(each.source.stat().st_size for each in tasks)
-    for _ in run_tasks(partial(map_file, function, schema), tasks, processes=processes, size=size):
+    read = sum(each.source.stat().st_size for each in tasks) if size is None else size
+    for _ in run_tasks(partial(map_file, function, schema), tasks, processes=processes, size=weight * read):
         pass
     shutil.rmtree(rows)
     return session.read.schema(columns).parquet(str(folder))

@@ -4,45 +4,15 @@ Code outside `etl/engine` calls these instead of `SparkContext`, so that another
 """
 
 import os
-import pickle
-import uuid
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.accumulators import AccumulatorParam
 
-from etl.engine.current import on_sail, scratch_folder
+from etl.engine.current import on_sail
 from etl.engine.session import Session
+from etl.engine.task_sets import SpooledSet, TaskSet
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-
-
-class TaskSet(Protocol):
-    """A set that tasks add to and the driver reads as `value`."""
-
-    def add(self, values: set[Any], /) -> None:
-        """Adds members. A task calls this."""
-
-    @property
-    def value(self) -> set[Any]:
-        """All members that finished tasks added. The driver calls this."""
-
-
-class SpooledSet:
-    """A TaskSet in files of a directory, for an engine without accumulators. A task's members are one file."""
-
-    def __init__(self) -> None:
-        self._folder = scratch_folder("results")
-
-    def add(self, values: set[Any], /) -> None:
-        """Writes the members to a file. Its name ends in `.set` once it is whole."""
-        part = self._folder / uuid.uuid4().hex
-        part.write_bytes(pickle.dumps(values))
-        part.rename(part.with_suffix(".set"))
-
-    @property
-    def value(self) -> set[Any]:
-        """The members in all files."""
-        return set[Any]().union(*(pickle.loads(part.read_bytes()) for part in self._folder.glob("*.set")))  # noqa: S301 (files of this run)
 
 
 class _Union(AccumulatorParam[set[Any]]):
@@ -56,7 +26,7 @@ class _Union(AccumulatorParam[set[Any]]):
 
 def task_set(session: Session) -> TaskSet:
     """Returns an empty set that tasks fill. A repeated task adds the same members again, so nothing changes."""
-    return SpooledSet() if on_sail() else session.sparkContext.accumulator(set(), _Union())
+    return SpooledSet() if runs_here(session) else session.sparkContext.accumulator(set(), _Union())
 
 
 def runs_here(session: Session) -> bool:

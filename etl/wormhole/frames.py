@@ -69,8 +69,8 @@ def prices_of(rows: DataFrame) -> TableFrame:
 
 
 def first_metas(metas: DataFrame) -> DataFrame:
-    """(token_key, meta) from etl.wormhole.decode.METAS. Of several messages about a token, the earliest counts, then
-    the one with the smaller digest.
+    """(token_key, meta) from etl.wormhole.decode_worker.METAS. Of several messages about a token, the earliest counts,
+    then the one with the smaller digest.
     """
     meta = F.struct("timestamp", "digest", "decimals", "symbol", "name", "symbol_key")
     return metas.groupBy("token_key").agg(F.min(meta).alias("meta"))

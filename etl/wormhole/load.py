@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -21,7 +22,8 @@ from db.partitions import DAY_WINDOW
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
 from etl.engine.arrow_frames import arrow_frame
-from etl.engine.queries import TaskSet, parallelism, task_set
+from etl.engine.queries import parallelism, task_set
+from etl.engine.task_sets import TaskSet
 from etl.expectations.cells import ID, compare_added, compare_messages, compare_staged
 from etl.expectations.comparison import Comparison
 from etl.sources.limits import Limits
@@ -30,7 +32,7 @@ from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
-from etl.wormhole.decode import Emitters
+from etl.wormhole.decode_worker import ASSEMBLED, Emitters
 from etl.wormhole.places import find_places
 from etl.writers.frame_writer import Earlier
 from etl.writers.publish import Publication
@@ -43,8 +45,8 @@ LINES_A_TASK = 10_000
 
 @dataclass(frozen=True)
 class Touched:
-    """The rows that a load writes (etl.wormhole.decode.ROWS), the days that they count for, and the days of their
-    bodies. `sums` contains the sums of the rows (etl.expectations.cells.BatchSums).
+    """The rows that a load writes (etl.wormhole.decode_worker.ROWS), the days that they count for, and the days of
+    their bodies. `sums` contains the sums of the rows (etl.expectations.cells.BatchSums).
     """
 
     rows: DataFrame
@@ -109,7 +111,8 @@ class VaaLoad:
         tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = arrow_frame(spark, places).repartition(tasks)
         sums = task_set(spark)
-        folder, read = self._staged("cells", decode.to_cells(planned, self.network, sums, emitters))
+        folder, size = self.publication.staging.folder("cells"), pc.sum(places["length"]).as_py() or 0
+        read = decode.to_cells(planned, self.network, sums, folder, size, emitters)
         cells = read.where("reject IS NULL").drop("reject")
         rejects = read.where("reject IS NOT NULL").select("reject.*")
         rejects = rejects.unionByName(arrow_frame(spark, reject_table(UNKNOWN_MILESTONE, broken)))
@@ -206,7 +209,7 @@ class VaaLoad:
             .join(details, [*ID], "left")
         )
         sums = task_set(publication.spark)
-        _, rows = self._staged("rows", decode.to_rows(grouped, self.network, history, sums))
+        rows = decode.to_rows(grouped, self.network, history, sums, self.publication.staging.folder("rows"))
         return Touched(rows, metas, counted_days, body_days, history, sums)
 
     def _staged(self, name: str, frame: DataFrame) -> tuple[Path, DataFrame]:
@@ -251,7 +254,7 @@ class VaaLoad:
             (LOOKUP,), keys, of_indices(touched.body_days), known=not is_rebuild, window=DAY_WINDOW
         )
         makers: list[FrameMaker] = [
-            *(partial(_of_table, requested, table) for table in decode.ASSEMBLED if table is not vaa_lookups),
+            *(partial(_of_table, requested, table) for table in ASSEMBLED if table is not vaa_lookups),
             lambda _: frames.tokens_of(touched.metas),
             *([] if priced is None else [lambda _: frames.prices_of(priced)]),
             lambda _: frames.lookups(requested, opened.placement),

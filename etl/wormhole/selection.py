@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from db.coverage import KEPT, Coverage, format_coverage
 from db.schema import keyspace_info
 from etl.lake.coverage import read_coverage, write_coverage
-from etl.wormhole.decode import Emitters
+from etl.wormhole.decode_worker import Emitters
 from etl.writers.publish import Publication
 from ledger.selection import EMITTER, parse_filters
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from etl.engine.arrow_frames import arrow_frame
 from etl.lake.summary import reject_lines
 from etl.sources.files import shown_name
-from etl.wormhole.decode import Emitters
+from etl.wormhole.decode_worker import Emitters
 from etl.wormhole.load import Beside, VaaLoad
 from etl.wormhole.prices import read_prices
 from etl.wormhole.selection import choose_emitters

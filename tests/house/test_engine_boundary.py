@@ -31,7 +31,7 @@ WORKERS = (
     "etl.verification.decode_worker",
     "etl.verification.full_worker",
     "etl.verification.inclusion_worker",
-    "etl.wormhole.decode",
+    "etl.wormhole.decode_worker",
     "etl.writers.sstables",
 )
 """Modules with the functions that run in Spark's tasks."""

@@ -15,6 +15,7 @@ from etl.wormhole import decode
 from tests.etl.conftest import Loading, Stores
 from tests.etl.expectations.faults import (
     Fault,
+    change_files,
     in_cells,
     in_store,
     swapped,
@@ -27,7 +28,6 @@ from tests.etl.vaas import records, vaa_line, write_lines
 pytestmark = pytest.mark.loads
 
 OF_STAGED: dict[str, tuple[str, Fault]] = {
-    "a lost cell": ("cells", without_first),
     "a row twice": ("vaas", twice_first),
     "zero for null": ("vaas", zero_for_null("observed_at")),
     "exchanged columns": ("vaa_signatures", swapped("digest", "guardian_address")),
@@ -56,6 +56,20 @@ def test_wrong_rows_fail_the_load(stores: Stores, file: Path, monkeypatch: pytes
     changed, fault = OF_STAGED[name]
     in_store(monkeypatch, changed, fault)
     fails(stores(network="wormhole-mainnet"), file, changed)
+
+
+def with_lost_cells(right: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    def wrong(places: DataFrame, network: str, sums: Any, folder: Path, *rest: Any) -> DataFrame:
+        cells = right(places, network, sums, folder, *rest)
+        change_files(str(folder), without_first)
+        return cells
+
+    return wrong
+
+
+def test_cells_that_their_files_lose_fail_the_load(stores: Stores, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "to_cells", with_lost_cells(decode.to_cells))
+    fails(stores(network="wormhole-mainnet"), file, "cells")
 
 
 def without_a_cell(right: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
