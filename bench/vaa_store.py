@@ -11,6 +11,7 @@ import random
 import sqlite3
 import statistics
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,35 +47,42 @@ LEAST_LOADED = 1_500
 """The bar: VAAs per second."""
 
 
-def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
-    """Writes transfers with the model's first `signatures` as lines for a load."""
+def transfers(model: Vaa, count: int, bridges: Mapping[int, str]) -> Iterator[tuple[Vaa, str]]:
+    """Transfers with the head and signatures of a model, each with the id of a transaction. `bridges`: the address of
+    the token bridge of each chain.
+    """
     random_numbers = random.Random(9)
     tokens = [random_numbers.randbytes(32) for _ in range(TOKENS)]
     recipients = [random_numbers.randbytes(32) for _ in range(RECIPIENTS)]
-    chains = sorted(BRIDGES)
+    chains = sorted(bridges)
+    for number in range(count):
+        chain = chains[number % len(chains)]
+        to_chain = chains[random_numbers.randrange(len(chains))]
+        amount = random_numbers.randrange(10**12).to_bytes(32)
+        token, recipient = random_numbers.choice(tokens), random_numbers.choice(recipients)
+        payload = b"\1" + amount + token + chain.to_bytes(2) + recipient + to_chain.to_bytes(2) + bytes(32)
+        vaa = replace(
+            model,
+            timestamp=SINCE + number * SPAN_S // count,
+            emitter_chain=chain,
+            emitter_address=bytes.fromhex(bridges[chain]),
+            sequence=number,
+            payload=payload,
+        )
+        yield vaa, f"0x{random_numbers.randbytes(32).hex()}"
+
+
+def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
+    """Writes transfers with the model's first `signatures` as lines for a load."""
+    shorter = replace(model, signatures=model.signatures[:signatures])
     with file.open("w") as lines:
-        for number in range(count):
-            chain = chains[number % len(chains)]
-            to_chain = chains[random_numbers.randrange(len(chains))]
-            amount = random_numbers.randrange(10**12).to_bytes(32)
-            token, recipient = random_numbers.choice(tokens), random_numbers.choice(recipients)
-            payload = b"\1" + amount + token + chain.to_bytes(2) + recipient + to_chain.to_bytes(2) + bytes(32)
-            at = SINCE + number * SPAN_S // count
-            vaa = replace(
-                model,
-                signatures=model.signatures[:signatures],
-                timestamp=at,
-                emitter_chain=chain,
-                emitter_address=bytes.fromhex(BRIDGES[chain]),
-                sequence=number,
-                payload=payload,
-            )
-            line = {
-                "vaa": base64.b64encode(encode_vaa(vaa)).decode(),
-                "tx_id": f"0x{random_numbers.randbytes(32).hex()}",
-                "observed_at": 1000 * at,
-            }
-            lines.write(json.dumps(line) + "\n")
+        lines.writelines(line_of(vaa, transaction) for vaa, transaction in transfers(shorter, count, BRIDGES))
+
+
+def line_of(vaa: Vaa, transaction: str) -> str:
+    """The line of a VAA, observed at its own timestamp."""
+    data = base64.b64encode(encode_vaa(vaa)).decode()
+    return json.dumps({"vaa": data, "tx_id": transaction, "observed_at": 1000 * vaa.timestamp}) + "\n"
 
 
 def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:

@@ -147,6 +147,7 @@ def bench(
             "transparency-log",
             "travel",
             "vaa",
+            "verify",
             "web",
         ],
         typer.Argument(help="The benchmark to run."),
