@@ -14,7 +14,7 @@ LEFT JOIN (
   SELECT milestone_index, list(output_id || flag_byte(is_spent) ORDER BY white_flag_index, idx, is_spent, output_id) AS changes
   FROM expected_ledger_updates_by_milestone GROUP BY milestone_index
 ) USING (milestone_index)
-WHERE milestone_index > genesis_index() AND milestone_index <= least(frontier(), proved_to());
+WHERE milestone_index > genesis_index() AND milestone_index <= frontier() AND milestone_index <= proved_to();
 
 -- view: provable_rows
 -- Rows of listings: family and key, milestone, and the ids by which the listing is ordered.

@@ -1,7 +1,7 @@
 """Checks a loaded store, or one into which faults are injected."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,10 +99,10 @@ def faulty(loading: Loading, folder: Path) -> Iterator[Faulty]:
         yield Faulty(store, DeepCheck(Setup(loading.store, lake), store, database, files_of(lake)))
 
 
-def missed(loading: Loading, folder: Path, count: int, seed: int) -> list[str]:
-    """Injects faults and returns those that are not named."""
+def missed(loading: Loading, folder: Path, count: int, seed: int, tables: Sequence[Table] | None = None) -> list[str]:
+    """Injects faults and returns those that are not named. `tables`: those that get faults. Default: all."""
     with faulty(loading, folder) as store:
-        rows = {table: store.store.read_all(table) for table in compared(loading.store.protocol)}
+        rows = {table: store.store.read_all(table) for table in tables or compared(loading.store.protocol)}
         # A cluster keeps the value of a column that is written as null.
         keeps = store.store.dialect != "sqlite"
         faults = (
