@@ -1,3 +1,8 @@
+-- Whose outputs are in the ledger state: those of all addresses, or those of the addresses that a lake keeps.
+CREATE MACRO all_owned() AS (SELECT count(*) = 0 FROM lake_selection);
+CREATE MACRO is_owned(address) AS
+  all_owned() OR ('address:0x' || hex_text(address)) IN (SELECT filter FROM lake_selection);
+
 -- Messages of the lake with the columns that several queries read. A Stardust milestone has a row without message_id.
 CREATE VIEW cones AS
 SELECT *, epoch_ms("timestamp") AS ms_timestamp FROM lake_messages;

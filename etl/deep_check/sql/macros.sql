@@ -9,11 +9,6 @@ CREATE MACRO u16_bytes(number) AS unhex(printf('%02x%02x', number & 255, number 
 CREATE MACRO output_index(output_id) AS
   CAST('0x' || hex(output_id[34:34]) || hex(output_id[33:33]) AS INTEGER);
 
--- Whose outputs are in the ledger state: those of all addresses, or those of the addresses that a lake keeps.
-CREATE MACRO all_owned() AS (SELECT count(*) = 0 FROM lake_selection);
-CREATE MACRO is_owned(address) AS
-  all_owned() OR ('address:0x' || hex_text(address)) IN (SELECT filter FROM lake_selection);
-
 CREATE MACRO kind_name(number) AS CASE
   WHEN number IN (0, 1) THEN 'legacy' WHEN number = 3 THEN 'basic' WHEN number = 4 THEN 'alias'
   WHEN number = 5 THEN 'foundry' WHEN number = 6 THEN 'nft' END;

@@ -64,8 +64,10 @@ class Faulty:
                 batch.upsert(table, table.names, [native(table, fault.after)])
         found = self._compare(table)
         with self.store.batch() as batch:
-            if fault.added:
+            # A cluster keeps the value of a column that is written as null.
+            if fault.added or (fault.column is not None and fault.before[fault.column] is None):
                 batch.delete(table, native_key(table, fault.after))
+        with self.store.batch() as batch:
             batch.upsert(table, table.names, [native(table, fault.before)])
         return found
 
