@@ -3,13 +3,13 @@
     python -m bench.verify [--protocols stardust chrysalis wormhole] [--messages 100000] [--vaas 40000] [--pairs 3]
                            [--engine sail] [--archives DIR]
 
-Of each IOTA protocol, first the steps of the levels in one process (bench/verify_levels.py), in CPU time, each beside
+For each IOTA protocol, first the steps of the levels in one process (bench/verify_levels.py), in CPU time, each beside
 what its cryptography alone needs. Then pairs of loads of the same generated archive from its genesis, with the settings
 `level = signed` and `level = full` in turn: messages per second from the first file opened to the last commit, and the
 CPU time of the whole command. The median of the pairs' ratios counts.
 
-Of Wormhole, VAAs with 13 valid signatures are loaded, and the same signatures are recovered by libsecp256k1 alone, in
-one process. The guardians are generated; a message of the only guardian of devnet's first set, whose key is published,
+VAAs with 13 valid signatures are loaded, too, and the same signatures are recovered by libsecp256k1 alone, in one
+process. The guardians are generated; a message of the only guardian of devnet's first set, whose key is published,
 names them.
 """
 

@@ -78,7 +78,8 @@ class EtlSettings:
     level: str = field(
         default=SIGNED,
         metadata={
-            "help": "proof level of a load: `signed`, or `full`, which needs another pass over changes since genesis"
+            "help": "proof level of a load: `signed`, or `full`, which checks each transaction against the ledger "
+            "before it; a load of few milestones reads all changes since genesis again for that"
         },
     )
     bulk_share: float = field(
