@@ -11,6 +11,7 @@ from api.wormhole.events.params import EMITTER_ADDRESS, EMITTER_CHAIN
 from db.coverage import check_emitter, missing
 from db.store import NotFound, NotKeptHere
 from ledger.selection import EMITTER, Filter
+from ledger.wormhole.addresses import NativeAddressError, parse_address
 
 
 def of_selected_emitters(family: Family) -> Family:
@@ -42,8 +43,13 @@ def _checked(handler: Handler) -> Handler:
 
 
 def emitter_of(given: Mapping[str, Any]) -> Filter | None:
-    """Returns the emitter that a request names. None: it names no emitter."""
+    """Returns the emitter that a request names. None: it names no emitter, or a text that its chain does not have."""
     of_events = given.get("given", {})
     chain = given.get("chain", of_events.get(EMITTER_CHAIN.name))
     emitter = given.get("emitter", of_events.get(EMITTER_ADDRESS.name))
-    return Filter(EMITTER, bytes.fromhex(emitter), chain) if emitter is not None and chain is not None else None
+    if emitter is None or chain is None:
+        return None
+    try:
+        return Filter(EMITTER, parse_address(chain, emitter), chain)
+    except NativeAddressError:
+        return None

@@ -63,6 +63,12 @@ WAYS = tuple(
 )
 """The ways to name row keys, of which a request has one, complete."""
 
+WHOLE = {"include-spent": "true", "included": "true", "ledger_included": "true", "spent": "any"}
+"""Parameters with which a listing has all rows."""
+
+OF_ONE_KEY = ("/{address}/outputs", "/{aliasId}", "/{foundryId}", "/{nftId}")
+"""The ends of paths whose listings of outputs have all rows with these."""
+
 POSTED = {
     "findvalues": COLUMN,
     "findrows": COLUMN,
@@ -111,6 +117,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         data = str(case.query["tag"]).encode()[:64] or b"tag"
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
+    if "proof" in case.query:
+        make_whole(case)
     if "forAddress" in case.query and not case.query.get("forChain"):
         del case.query["forAddress"]
     if COLUMN.keys() <= case.query.keys():
@@ -152,6 +160,24 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
             body = {"cursor": body[0]["id"]} if body else {}
         state = body["pagination"]["next"] if "pagination" in body else body.get("data", body).get(name)
         case.query = others | ({name: state} if state else {})
+
+
+def make_whole(case: Any) -> None:
+    """Removes what shortens a listing that is to be proved. Where it needs a certain key, no proof is requested."""
+    path = case.operation.path
+    for name in ("type", "toChain", "startMilestoneIndex", "format"):
+        case.query.pop(name, None)
+    for name in [each for each in case.headers or {} if each.lower() == "accept"]:
+        del case.headers[name]
+    if path.endswith("/outputs/by-address/{address}"):
+        case.query.setdefault("role", "sender")
+    for name in WHOLE.keys() & case.query.keys():
+        case.query[name] = WHOLE[name]
+    if path.endswith(OF_ONE_KEY) and "explorer" not in path:
+        names = {each.name for each in case.operation.query}
+        case.query |= {name: value for name, value in WHOLE.items() if name in names}
+    elif "/outputs" in path or path.endswith(("/aliases", "/foundries", "/nft")):
+        del case.query["proof"]
 
 
 def end_stream(case: Any) -> None:
