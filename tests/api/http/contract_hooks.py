@@ -63,11 +63,8 @@ WAYS = tuple(
 )
 """The ways to name row keys, of which a request has one, complete."""
 
-WHOLE = {"include-spent": "true", "included": "true", "ledger_included": "true", "spent": "any"}
-"""Parameters with which a listing has all rows."""
-
-OF_ONE_KEY = ("/{address}/outputs", "/{aliasId}", "/{foundryId}", "/{nftId}")
-"""The ends of paths whose listings of outputs have all rows with these."""
+OF_OUTPUTS = ("/aliases", "/foundries", "/nft", "/{aliasId}", "/{foundryId}", "/{nftId}")
+"""The ends of paths of outputs, which need the key of one listing that the served ledger has."""
 
 POSTED = {
     "findvalues": COLUMN,
@@ -163,7 +160,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
 
 
 def make_whole(case: Any) -> None:
-    """Removes what shortens a listing that is to be proved. Where it needs a certain key, no proof is requested."""
+    """Removes what shortens a listing that is to be proved, or the parameter where the listing needs a certain key."""
     path = case.operation.path
     for name in ("type", "toChain", "startMilestoneIndex", "format"):
         case.query.pop(name, None)
@@ -171,12 +168,11 @@ def make_whole(case: Any) -> None:
         del case.headers[name]
     if path.endswith("/outputs/by-address/{address}"):
         case.query.setdefault("role", "sender")
-    for name in WHOLE.keys() & case.query.keys():
-        case.query[name] = WHOLE[name]
-    if path.endswith(OF_ONE_KEY) and "explorer" not in path:
-        names = {each.name for each in case.operation.query}
-        case.query |= {name: value for name, value in WHOLE.items() if name in names}
-    elif "/outputs" in path or path.endswith(("/aliases", "/foundries", "/nft")):
+    if "ledger_included" in case.query:
+        case.query["ledger_included"] = "true"
+    if path.endswith("/{address}/outputs"):
+        case.query |= {"include-spent": "true", "included": "true"}
+    elif "/outputs" in path or path.endswith(OF_OUTPUTS):
         del case.query["proof"]
 
 
