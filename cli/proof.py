@@ -74,6 +74,39 @@ def check_proof(
     raise typer.Exit(0 if verdict.is_valid else 1)
 
 
+@proof.command("keep")
+def keep(
+    context: typer.Context,
+    archive: Annotated[str, typer.Argument(help="Folder or URL of a static archive with listings.")],
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-key",
+            metavar="NAME+ID+KEY",
+            help="Key of the log of the archive. Can be repeated. Default: the key that the archive states.",
+        ),
+    ] = None,
+) -> None:
+    """Stores the proofs of the listings that a selective permanode keeps, from a static archive of a full one.
+
+    It reads the tiles around each selected tag and address, and compares each root with the rows of this store. So it
+    also shows that no row is missing here. Then this permanode serves these proofs. Run it again for a newer archive,
+    for added filters and after a rebuild.
+
+    Example: permanode proof keep https://archive.example/ --log-key permanode/mainnet/1+33d9dfe5+Aa4Gn7nRzMqg…
+    """
+    from cli.options import etl_settings
+    from etl.kept_proofs import keep_proofs
+    from etl.runs import lake_path
+    from ledger.transparency.keys import VerifierKey
+
+    store, etl = etl_settings(context)
+    found = keep_proofs(store, lake_path(store, etl), archive, [VerifierKey.parse(each) for each in keys or ()])
+    typer.echo(f"{found.listings:,} listings with {found.rows:,} rows are proved up to milestone {found.complete_to:,}")
+    for each in found.left_out:
+        typer.echo(f"not proved: {each} does not cover all milestones of the proofs")
+
+
 def _check_listing(context: typer.Context, file: Path, document: bytes, keys: str | None) -> NoReturn:
     from cli.listing_text import check_listing, parse_keys
 

@@ -93,6 +93,15 @@ async def check_listing(store: Store, keys: Iterable[tuple[Lookup, str]]) -> Non
         LISTED.set(f"{', '.join(names)}; milestones {in_words(listed or [])}")
 
 
+async def check_proved(store: Store, lookup: Lookup | None, key: str) -> None:
+    """Raises NotKeptHere for the proof of the listing of a key in hex that no filter of a selective store keeps.
+    `lookup`: None for a listing that no filter keeps.
+    """
+    coverage = await find_coverage(store)
+    if coverage is not None and (lookup is None or _filter_of(lookup, key) not in coverage):
+        raise NotKeptHere("the proof of this listing is not kept here: no filter of this archive selects its key")
+
+
 async def check_address(store: Store, address: str) -> None:
     """Sets LISTED for the ledger state of an address in hex. Raises NotKeptHere if the address is not selected."""
     coverage = await find_coverage(store)

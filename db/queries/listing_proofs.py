@@ -11,13 +11,14 @@ from itertools import groupby
 from typing import TypeAlias
 
 from db import schema
+from db.coverage import check_proved, find_coverage, missing
 from db.listing.spans import within
 from db.listing.streams import Source, get_chunk_size, lookup_source, partition_source
 from db.listing.turns import give_way, must_give_way
 from db.model import Table
 from db.partitions import ms_range_id
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
-from db.store import Bound, Key, NotFound, Row, Store, StoreDamaged
+from db.store import Bound, Key, NotFound, NotKeptHere, Row, Store, StoreDamaged
 from ledger.completeness.families import Family, milestone_of
 from ledger.completeness.fetched_trees import FetchedTrees
 from ledger.completeness.intervals import Interval, cover, size_of
@@ -55,10 +56,11 @@ async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
         listing: what is proved. Its end is at most the last milestone of `find_proved`.
 
     Raises:
-        NotFound: the trees of a cover that ends so long ago are no longer kept.
+        NotFound: the trees of a cover that ends so long ago are no longer kept, or are not in a selective store.
         StoreDamaged: a tile is missing.
         ValueError: no interval ends at `listing.end`.
     """
+    await check_proved(store, LOOKUP_OF_TABLE.get(_table_of(listing.family)), listing.key.hex())
     trees = FetchedTrees(place_of(listing.family, listing.key))
     intervals = cover(listing.first, listing.end)
     chunk_size = await get_chunk_size(store)
@@ -109,6 +111,15 @@ async def find_index(store: Store, trees: FetchedTrees, listing: Listing, row: b
         having = trees.divisions[interval]
 
 
+async def list_rows(store: Store, listing: Listing, interval: Interval) -> list[bytes]:
+    """All row ids of a listing in an interval, oldest first."""
+    table, stream = _table_of(listing.family), _stream(listing, interval, interval)(store, None, False)  # noqa: FBT003
+    found: list[bytes] = []
+    while rows := await stream.next(PAGE):
+        found += [_as_bytes(table, row) for row in rows]
+    return found
+
+
 def _present(trees: FetchedTrees, listing: Listing) -> list[Node]:
     """The intervals of the cover that have the key."""
     leaves = ((interval, trees.leaf(interval)) for interval in cover(listing.first, listing.end))
@@ -128,15 +139,19 @@ async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Ro
     part = bisect_right([*_parts(row["parts"])], trees.place)
     tile = await _tile(store, interval, part, upper=at) or await _tile(store, interval, part)
     if tile is None:
-        raise NotFound(f"the leaves of the tree of milestones {interval.start} to {interval.end}")
+        raise await missing(store, f"the leaves of the tree of milestones {interval.start} to {interval.end}")
     tiles = [tile]
     index = tile.find(trees.place)
+    is_found = tile.number == 0 or tile.places[0] <= trees.place
     if index == tile.stop < keys:
         after = Bound(at.values, inclusive=False)
         following = await _tile(store, interval, part, lower=after) or await _tile(store, interval, part + 1)
-        if following is None:
-            raise StoreDamaged(f"listing_tiles: {interval} has {keys} keys, but no tile after {tile.number}")
-        tiles.append(following)
+        is_found = is_found and following is not None and following.number == tile.number + 1
+        tiles += [following] if following is not None else []
+    if not is_found:
+        if await find_coverage(store) is None:
+            raise StoreDamaged(f"listing_tiles: {interval} has {keys} keys, but not the tiles around {tile.number}")
+        raise NotKeptHere("the proof of this listing is not kept here")
     trees.found[interval] = index, tiles
 
 

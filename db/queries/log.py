@@ -123,7 +123,7 @@ async def get_places(store: Store, size: int, places: Sequence[Place]) -> Mappin
     found = {}
     for place, row in zip(places, rows, strict=True):
         if row is None or not 0 < place.width <= min(row["width"], width_at(size, place.level or 0, place.number)):
-            raise NotFound(place.path)
+            raise await missing(store, place.path)
         found[place] = row["data"] if row["width"] == place.width else narrow(row["data"], place)
     return found
 

@@ -25,12 +25,14 @@ class ArchivedLog:
         head: what the checkpoint says. Its signature is verified by `check_signature` only.
         first: the first milestone.
         last: the last milestone.
+        checkpoint: the signed note.
+        verifier: the key that the archive states.
     """
 
     _proved: ProvedTiles
 
     def __init__(self, reader: Reader, head: Checkpoint, checkpoint: bytes, verifier: str) -> None:
-        self._reader, self._checkpoint, self._verifier = reader, checkpoint, verifier
+        self._reader, self.checkpoint, self.verifier = reader, checkpoint, verifier
         self.head = head
         self.network, self.first = parse_origin(head.origin)
         self.last = last_milestone(self.first, head.size)
@@ -56,12 +58,12 @@ class ArchivedLog:
             LogError: the signature is missing or invalid, or the tiles lead to another root.
             OSError: a tile cannot be read.
         """
-        note = parse_note(self._checkpoint)
-        known = [*keys] or [VerifierKey.parse(self._verifier)]
+        note = parse_note(self.checkpoint)
+        known = [*keys] or [VerifierKey.parse(self.verifier)]
         signer = next((key for key in known if any(key.is_of(each) for each in note.signatures)), None)
         if signer is None:
             raise SignatureError("expected a signature of one of the given keys")
-        open_checkpoint(self._checkpoint, self.head.origin, signer)
+        open_checkpoint(self.checkpoint, self.head.origin, signer)
         self._proved = ProvedTiles(self.head, self._read)
 
     def bundle(self, place: Place) -> bytes:

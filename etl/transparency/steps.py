@@ -40,6 +40,8 @@ def check_log(publication: Publication, *, whole: bool = False) -> None:
         LogError: tiles are damaged, or the key is invalid.
     """
     key_of(publication.store_settings)
+    if _is_copied(publication):
+        return
     stored = log_of(publication)
     try:
         head = stored.find()
@@ -83,6 +85,8 @@ def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, ag
     Raises:
         LogForked: the copies of the log or its records differ, or the log would differ from one of `others`.
     """
+    if _is_copied(publication):
+        return
     stored, reads, settings = log_of(publication), publication.reads, publication.store_settings
     stored.open(again=again)
     proved = reads.proved()
@@ -92,6 +96,11 @@ def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, ag
         if again:
             appender.check(proved.stop - 1)
         appender.append(proved.start, proved.stop - 1)
+
+
+def _is_copied(publication: Publication) -> bool:
+    """Whether the log of a selective store, if it has one, is that of the archive that proves its listings."""
+    return publication.lake.has("selection") and log_of(publication).files.head() is None
 
 
 def key_of(settings: StoreSettings) -> SigningKey | None:

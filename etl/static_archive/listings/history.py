@@ -32,6 +32,8 @@ class ArchivedListings:
     Attributes:
         first: the first milestone of the log.
         end: the last milestone of the listings.
+        network: whose they are.
+        records: those of the intervals of the cover.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -44,7 +46,7 @@ class ArchivedListings:
             path = b64decode(values["log_path"], validate=True)
             self._checkpoint: str = archive.manifest["log"]["checkpoint"]
             self._files = {interval_of(each["first"], each["last"]): each for each in values["files"]}
-            self._records = {
+            self.records = {
                 interval: IntervalRecord(interval, int(each["keys"]), bytes.fromhex(each["root"]))
                 for interval, each in self._files.items()
             }
@@ -72,17 +74,35 @@ class ArchivedListings:
             ValueError: the listing has rows but none from `index` on.
         """
         listing = Listing(self.network, self.first, family, key, self.end)
-        trees = FetchedTrees(place_of(family, key), dict(self._records))
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            held = dict(zip(self._files, pool.map(lambda each: self._locate(each, trees), self._files), strict=True))
+            trees, held = self._find(family, key, pool)
             if trees.total and index >= trees.total:
                 raise ValueError(f"expected a page of {trees.total} rows, found {count} rows from place {index} on")
             [*pool.map(lambda each: self._add_rows(trees, *each), self._touched(trees, held, index, count))]
         return render_document(prove_page(trees, listing, index, count, self._log_path, self._checkpoint))
 
+    def locate(self, family: Family, key: bytes) -> tuple[FetchedTrees, dict[Interval, list[StoredTile]]]:
+        """The trees with the key's leaf in each interval of the cover or its neighbours, and the tiles of these.
+
+        Raises:
+            ArchiveError: files contradict each other.
+            OSError: a file cannot be read.
+        """
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            trees, held = self._find(family, key, pool)
+        return trees, {interval: [tile for tile, _ in tiles] for interval, tiles in held.items()}
+
+    def _find(
+        self, family: Family, key: bytes, pool: ThreadPoolExecutor
+    ) -> tuple[FetchedTrees, dict[Interval, list[tuple[StoredTile, bytes]]]]:
+        """Reads the tiles around a key in all intervals. Returns them with the bytes that came."""
+        trees = FetchedTrees(place_of(family, key), dict(self.records))
+        found = pool.map(lambda each: self._locate(each, trees), self._files)
+        return trees, dict(zip(self._files, found, strict=True))
+
     def _locate(self, interval: Interval, trees: FetchedTrees) -> list[tuple[StoredTile, bytes]]:
         """Reads the tiles around the place in an interval. Returns them with the bytes that came."""
-        keys = self._records[interval].key_count
+        keys = self.records[interval].key_count
         if not keys:
             trees.found[interval] = 0, []
             return []
@@ -129,7 +149,7 @@ class ArchivedListings:
     def _tile(self, interval: Interval, position: int, size: int) -> tuple[StoredTile, bytes]:
         data = self._part(interval, position, size)
         try:
-            return read_tile(data, position, self._records[interval].key_count), data
+            return read_tile(data, position, self.records[interval].key_count), data
         except (ValueError, IndexError) as error:
             raise ArchiveError(f"{self._files[interval]['name']}: {error}") from error
 

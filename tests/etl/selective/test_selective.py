@@ -222,6 +222,8 @@ def test_what_needs_all_messages_is_rejected(
     full = stores(network="permatest-1", eras={"coordinator_keys": tuple(keys("chrysalis"))}, level="full")
     with pytest.raises(ValueError, match="level full: not of a selective store"):
         full.load(files["chrysalis"], keep=["tag:a"])
+    with pytest.raises(ValueError, match="--log-key compares all messages of a milestone with a log"):
+        parts["chrysalis"].load(files["chrysalis"], logs=("a log",))
     settings = parts["chrysalis"].store
     with closing(open_store(settings, writable=True)) as store, closing(StoreReads(store, settings.network)) as reads:
         with pytest.raises(ValueError, match="keeps a selection"):

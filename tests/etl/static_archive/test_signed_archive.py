@@ -15,9 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from db import schema
 from db.connect import open_store
 from db.queries.listing_proofs import fetch_trees
 from db.queries.log import get_audit_path, get_head
+from db.store import NotFound
+from etl.deep_check.check import Setup, check_rows
+from etl.kept_proofs import keep_proofs
 from etl.static_archive.check import check
 from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
@@ -318,3 +322,56 @@ def test_the_genesis_file_is_one_that_load_accepts(signed: Case, stores: Stores,
     genesis = signed.archive / manifest["genesis"]["name"]
     assert loading.load(*sources, genesis=genesis).ledger_index == LAST
     assert loading.rows()["outputs"] == signed.loading.rows()["outputs"]
+
+
+def selected_keys(network: str) -> tuple[bytes, bytes]:
+    """The tag and the address with the most rows."""
+    found = listings(rows_of(network), 0)
+    most = {number: max((len(rows), key) for (of, key), rows in found.items() if of == number) for number in (1, 112)}
+    return most[1][1], most[112][1]
+
+
+def test_a_selective_permanode_has_the_proofs_of_its_listings(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    tag, address = selected_keys(signed.network)
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    loading = stores((100_000, 100_000), signed.network)
+    filters = [f"tag:0x{tag.hex()}", f"address:0x{address.hex()}"]
+    loading.load(*sources, genesis=genesis, keep=filters[:1], last=31)
+    part = Case(loading, signed.archive)
+    with pytest.raises(ValueError, match="load these first"):
+        keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    loading.load(*sources, keep=filters)
+    with pytest.raises(LogError, match="signature of one of the given keys"):
+        keep_proofs(loading.store, part.lake, str(signed.archive), [other_key(signed)])
+    proved = keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    verifier = read_manifest(signed.archive)["log"]["verifier"]
+    at = ["--store", loading.store.url, "--network", signed.network]
+    again = CliRunner().invoke(app, [*at, "proof", "keep", str(signed.archive), "--log-key", verifier])
+    assert f"{proved.listings} listings with {proved.rows} rows are proved up to milestone 49" in again.output
+    pages = [each for each in pages_of(signed.network) if each.place[1:] in (tag, address)]
+    assert proved.complete_to == LAST - 1
+    assert proved.rows > 50
+    assert proved.left_out == ()
+    assert len({each.place for each in pages}) <= proved.listings
+    assert asyncio.run(of_server(part, pages)) == asyncio.run(of_server(signed, pages))
+    for other in [page for page in pages_of(signed.network) if page not in pages][::20]:
+        with pytest.raises(NotFound, match="the proof of this listing is not kept here"):
+            asyncio.run(of_server(part, [other]))
+    assert loading.load(*sources).exit_code == 0, "loads do not take the copied log for their own"
+    with closing(open_store(loading.store)) as store:
+        assert [each for each in check_rows(Setup(loading.store, part.lake), store) if each.faults] == []
+    with closing(open_store(loading.store, writable=True)) as store:
+        (row, *_) = [row for row in store.read_all(schema.tags) if row["tag"] == tag.hex()]
+        partition = (tag, *(row[name] for name in schema.tags.partition[1:]))
+        with store.batch() as batch:
+            batch.delete(schema.tags, partition)
+    with pytest.raises(ValueError, match="the archive has other rows of the milestones"):
+        keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    with pytest.raises(ValueError, match="this store keeps all messages"):
+        keep_proofs(signed.loading.store, signed.lake, str(signed.archive), [])
+
+
+def other_key(signed: Case) -> VerifierKey:
+    """A key that did not sign the log of the archive."""
+    key = signed.archive.parent / "other.key"
+    return create_key(key, f"permanode/{signed.network}/1", Kind.SIGNATURE).verifier
