@@ -70,8 +70,8 @@ class Keyspace:
 class Keyspaces:
     """Lends keyspaces of one server, and lends those again that were given back.
 
-    Creating the tables of a keyspace takes 4 s of CPU time in an empty server, and twice as much beside 14 other
-    keyspaces: after each change the server computes a digest of the whole schema. Dropping a keyspace takes as long.
+    Creating the tables of a keyspace takes 2.3 s of CPU time beside one other keyspace and 4 s beside 13: after each
+    change the server computes a digest of the whole schema. Dropping a keyspace takes 2 s.
     """
 
     def __init__(self, server: CassandraServer) -> None:

@@ -5,6 +5,7 @@ import pytest
 from db import schema
 from ledger.completeness import check, intervals, trees
 from ledger.transparency import positions
+from tests.cassandra_rows import filled_together as filled_together
 from tests.etl.completeness.published_logs import SMALLEST
 from tests.etl.embedded import everywhere as everywhere
 from tests.etl.embedded import stores as stores

@@ -37,7 +37,7 @@ GEOMETRY = 100_000, 90_000
 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_roots_are_those_of_the_input_files(everywhere: Stores, name: str) -> None:
-    loading, report = everywhere.loaded(name, GEOMETRY)
+    loading, report = everywhere.kept(name, GEOMETRY)
     assert report.ledger_index == LAST
     assert log_of(loading) == expected(name)
 
@@ -69,7 +69,7 @@ async def prove_all(
 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_every_listing_is_proved(everywhere: Stores, name: str) -> None:
-    loading, _ = everywhere.loaded(name, GEOMETRY)
+    loading, _ = everywhere.kept(name, GEOMETRY)
     ends = (44, 49) if everywhere.kind == "sqlite" else (49,)
     asyncio.run(prove_all(loading, expected(name), listings(LEDGERS[name].rows(), 0), ends))
 
