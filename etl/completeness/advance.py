@@ -7,8 +7,9 @@ Invariants:
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -107,11 +108,17 @@ class ListingTrees:
         closed = list(closing(first, done, to))
         smallest = [each for each in closed if each.level == 0]
         start = min(done + 1, smallest[0].start) if smallest else done + 1
-        changes = self._changes(max(first, start), to)
-        run = [(done + 1, to)]
-        milestones = list(milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size))
-        assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
-        leaves = self._smallest(first, smallest, changes)
+        with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
+            # The engine sorts meanwhile. Its first batch comes when it has sorted all rows.
+            batches = self._sorted_rows(first, smallest)
+            sorting = pool.submit(lambda: [*islice(batches, 1)])
+            changes = self._changes(max(first, start), to)
+            run = [(done + 1, to)]
+            rows = milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size)
+            milestones = list(rows)
+            assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
+            begun = sorting.result()
+        leaves = self._smallest(smallest, chain(begun, batches), changes)
         shared: dict[Interval, list[Shared]] = {}
         for interval in closed:
             if interval.level == 0:
@@ -144,16 +151,17 @@ class ListingTrees:
         changes = self.publication.reads.changes(start, to)
         return {index: [*each] for index, each in groupby(changes, key=itemgetter(0))}
 
+    def _sorted_rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.RecordBatch]:
+        """Yields ORDER of adjacent intervals of level 0, without the ledger's changes."""
+        if intervals:
+            span = [(max(first, intervals[0].start), intervals[-1].end)]
+            rows = listing_rows(self.publication.lake.messages(span), self.publication.output_fields(span))
+            yield from ordered_batches(rows, ORDER, self.publication.staging.folder("listing_rows"))
+
     def _smallest(
-        self, first: int, intervals: Sequence[Interval], changes: dict[int, list[Change]]
+        self, intervals: Sequence[Interval], batches: Iterator[pa.RecordBatch], changes: dict[int, list[Change]]
     ) -> Iterator[pa.Table]:
-        """Yields LEAVES of adjacent intervals of level 0."""
-        if not intervals:
-            return
-        span = [(max(first, intervals[0].start), intervals[-1].end)]
-        fields = self.publication.output_fields(span)
-        rows = listing_rows(self.publication.lake.messages(span), fields)
-        batches = ordered_batches(rows, ORDER, self.publication.staging.folder("listing_rows"))
+        """Yields LEAVES of adjacent intervals of level 0, from the rows of `_sorted_rows`."""
         for number, table in _by_interval(batches, intervals):
             interval = Interval(0, number)
             updates = sorted(
@@ -177,7 +185,7 @@ class ListingTrees:
             return self._stored(interval)
         if interval.level == 0:
             changes = self._changes(max(first, interval.start), interval.end)
-            return self._smallest(first, [interval], changes)
+            return self._smallest([interval], self._sorted_rows(first, [interval]), changes)
         return self._merged(first, interval, [])
 
     def _is_stored(self, interval: Interval) -> bool:
