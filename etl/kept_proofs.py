@@ -2,7 +2,7 @@
 
 A selective store cannot compute the trees of listings, because their leaves are about all keys (decision 0044). Of a
 signed archive it takes the tiles around its own keys, the roots of the intervals and the checkpoint, and serves proofs
-from them as a full store does (decision 0049).
+from them as a full store does (decision 0048).
 
 Invariants:
 1. Nothing is stored before the signature of the checkpoint, the record of the cover, and the root of each listing are
