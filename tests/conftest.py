@@ -6,8 +6,7 @@ Import them with `from tests.conftest import SHARED, needs_shared`.
 import gc
 import os
 import shutil
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +61,18 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("cassandra")
     # Otherwise each connection reads the schema of all keyspaces (0.2 s of CPU time with 14 of them), and again when
     # another test creates a table. The driver needs it to choose among several nodes only.
-    deaf = partial(Cluster, schema_event_refresh_window=-1, schema_metadata_enabled=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("db.cassandra.session.Cluster", deaf)
-        with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
-            yield server
+    with (
+        running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+
+        def connect(addresses: Sequence[str], **options: Any) -> Any:
+            if options["port"] == server.ports.native:
+                options |= {"schema_event_refresh_window": -1, "schema_metadata_enabled": False}
+            return Cluster(addresses, **options)
+
+        patch.setattr("db.cassandra.session.Cluster", connect)
+        yield server
 
 
 @pytest.fixture(scope="session")
