@@ -25,14 +25,14 @@ SQL_TYPES = {
     Type.TEXT: "VARCHAR",
     Type.BLOB: "BLOB",
     Type.BOOLEAN: "BOOLEAN",
-    Type.TINYINT: "TINYINT",
-    Type.SMALLINT: "SMALLINT",
-    Type.INT: "INTEGER",
+    Type.TINYINT: "BIGINT",
+    Type.SMALLINT: "BIGINT",
+    Type.INT: "BIGINT",
     Type.BIGINT: "BIGINT",
     Type.TIMESTAMP: "BIGINT",
     Type.DATE: "DATE",
 }
-"""The type of DuckDB for each type of a column."""
+"""The type of DuckDB for each type of a column. A damaged row of SQLite may have a larger number than its type."""
 
 
 class StoredRows(Protocol):

@@ -13,7 +13,9 @@ INPUT_REASONS = (1, 2, 3)
 
 
 def may_be_missing(table: Table, row: Row, rows: Sequence[Row]) -> bool:
-    """Whether a store without this row is right, too. A split that is missing moves rows of its lookup."""
+    """Whether a store with or without this row is right. A split that is missing moves rows of its lookup; of the
+    ledger's frontier only the newest step is read.
+    """
     if table is schema.ledger_frontier:
         return bool(row["ledger_index"] < max(each["ledger_index"] for each in rows))
     return table is schema.splits

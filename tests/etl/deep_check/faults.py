@@ -94,7 +94,8 @@ def _of_table(table: Table, rows: Sequence[Row], rng: random.Random) -> Iterator
                 yield Injected(table, CHANGED, row, dict(row) | {column.name: None}, column.name)
         elif _key_of(table, after) not in keys:
             yield Injected(table, MOVED, row, after, column.name)
-            yield Injected(table, COPIED, row, after, column.name)
+            if not may_be_missing(table, after, rows):
+                yield Injected(table, COPIED, row, after, column.name)
 
 
 def _key_of(table: Table, row: Row) -> tuple[Any, ...]:
