@@ -140,10 +140,13 @@ RESULTING = {
 
 
 class Watched:
-    """A Store that records which tables and columns were read."""
+    """A Store that records which tables and columns were read. What a selective store keeps, read from time to time, is
+    not recorded.
+    """
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self.get = store.get
         self.read: dict[str, set[str]] = defaultdict(set)
 
     async def get_many(self, table: Any, keys: Any) -> Any:
