@@ -126,7 +126,7 @@ async def vaas_of_emitter(
     page_size: PageSize,
     newest: NewestFirst,
     cursor: Cursor,
-    proof: Contiguity = None,
+    proof: Contiguity,
 ) -> Json:
     """Returns messages of a contract."""
     expect_whole(proof, {"no toChain": to_chain is None})

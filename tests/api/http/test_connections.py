@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
@@ -134,6 +133,12 @@ def closed() -> Iterator[contextlib.ExitStack]:
     """Closes the sockets of a test at its end."""
     with contextlib.ExitStack() as stack:
         yield stack
+
+
+UPGRADE = (
+    b"GET /mqtt HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\n"
+    b"sec-websocket-protocol: mqtt\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 
 
 def rest(connection: socket.socket) -> bytes:
@@ -352,8 +357,12 @@ def test_websockets_count_as_connections(server: Served, closed: contextlib.Exit
         assert each.recv() == raw.CONNACK
     response = rest(closed.enter_context(server.open()))
     assert response.startswith(b"HTTP/1.1 503 ") or response == b""
-    with pytest.raises((WebSocketException, OSError)):
-        connect(url, subprotocols=[MQTT], open_timeout=5)
+    # Not with `connect`: a connection that ends during its handshake breaks an assertion of that library at times.
+    refused = closed.enter_context(server.open())
+    with contextlib.suppress(ConnectionError):
+        refused.sendall(UPGRADE)
+    response = rest(refused)
+    assert response.startswith(b"HTTP/1.1 503 ") or response == b""
     for each in clients:
         each.send(raw.PINGREQ)
         assert each.recv(WAIT_S) == raw.PINGRESP
@@ -363,11 +372,7 @@ def test_a_websocket_that_does_not_read_is_given_up(
     server: Served, oracle: Oracle, closed: contextlib.ExitStack
 ) -> None:
     connection = closed.enter_context(server.open(receive_bytes=4_096))
-    key = b"dGhlIHNhbXBsZSBub25jZQ=="
-    connection.sendall(
-        b"GET /mqtt HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\n"
-        b"sec-websocket-protocol: mqtt\r\nsec-websocket-key: " + key + b"\r\n\r\n"
-    )
+    connection.sendall(UPGRADE)
     assert connection.recv(1_000).startswith(b"HTTP/1.1 101 ")
 
     def frame(payload: bytes) -> bytes:
