@@ -114,14 +114,18 @@ def prove_leaves(size: int, start: int, stop: int, tiles: Sequence[Tile]) -> lis
         size: the number of leaves of the tree.
         start: the index of the first leaf.
         stop: the index after the last leaf.
-        tiles: the tiles of these leaves, one or two.
+        tiles: one or two, which contain these leaves.
     """
     first, last = start, stop - 1
-    before = _siblings(size, tiles[0], first)
-    after = before if first == last else _siblings(size, tiles[-1], last)
+    before = _siblings(size, _holding(tiles, first), first)
+    after = before if first == last else _siblings(size, _holding(tiles, last), last)
     left = [beside for level, beside in enumerate(before) if first >> level & 1]
     right = [beside for level, beside in enumerate(after) if not last >> level & 1]
     return [each for each in (*left[::-1], *right) if each is not None]
+
+
+def _holding(tiles: Sequence[Tile], index: int) -> Tile:
+    return next(each for each in tiles if each.start <= index < each.stop)
 
 
 def _siblings(size: int, tile: Tile, index: int) -> list[bytes | None]:

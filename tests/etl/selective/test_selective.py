@@ -3,6 +3,7 @@
 Expected rows are those of a store with all messages, reduced to the messages that the nodes' JSON selects.
 """
 
+import copy
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
@@ -193,7 +194,7 @@ def test_a_damaged_line_does_not_remove_what_is_stored(
     loading = a_store(stores, era)
     loading.load(files[era], keep=filters(era))
     before = loading.rows()
-    broken = lines(era)
+    broken = copy.deepcopy(lines(era))
     entry = (broken[6].get("messages") or broken[6].get("blocks"))[0]
     entry["id"] = entry["id"][:-1] + ("0" if entry["id"][-1] != "0" else "1")
     bad = write(tmp_path / "bad.jsonl", broken)
