@@ -60,6 +60,7 @@ OTHERWISE = {
     "permanode --store 'cassandra://": "test_commands_of_a_cluster_run_on_one",
     "permanode load archive/ --keep": "tests/etl/selective/test_commands.py",
     "permanode purge --keep": "tests/etl/selective/test_commands.py",
+    "permanode serve --server granian": "tests/cli/test_granian_server.py",
     "permanode proof ": "tests/etl/static_archive/test_signed_archive.py",
     "permanode log ": "tests/etl/transparency/test_log_commands.py",
     "permanode audit": "tests/etl/transparency/test_audit.py",
