@@ -67,6 +67,23 @@ class ProxyHeaders(ProxyHeadersMiddleware):
         return self.app(scope, receive, send)
 
 
+class RejectionLog:
+    """Logs that connections were closed for their limit, at most every LOG_EVERY_S."""
+
+    def __init__(self, connections: int) -> None:
+        self._connections = connections
+        self._count, self._logged_at = 0, -LOG_EVERY_S
+
+    def report(self, what: str, now: float) -> None:
+        """Counts a connection, and logs the count. `what`: what was done. `now`: the time of the event loop."""
+        self._count += 1
+        if now - self._logged_at >= LOG_EVERY_S:
+            log.warning(
+                "more than %d connections: %d times since the last message, %s", self._connections, self._count, what
+            )
+            self._count, self._logged_at = 0, now
+
+
 class LimitedConfig(uvicorn.Config):
     """uvicorn's configuration, and the connections of this process with their limits."""
 
@@ -78,7 +95,7 @@ class LimitedConfig(uvicorn.Config):
         self.stalled: dict[LimitedHttp | LimitedWebSocket, tuple[int, float]] = {}
         """Connections with unsent bytes → how many, and since when none were taken."""
         self.is_sweeping = False
-        self.not_logged, self.logged_at = 0, -LOG_EVERY_S
+        self.rejections = RejectionLog(limits.connections)
 
     def load(self) -> None:
         """Loads the application, with the headers of proxies in front of it."""
@@ -107,16 +124,6 @@ class LimitedConfig(uvicorn.Config):
         self.is_sweeping = bool(connections)
         if self.is_sweeping:
             loop.call_later(SWEEP_S, self.sweep, connections, loop)
-
-    def report_full(self, what: str, now: float) -> None:
-        """Logs that a connection was closed for the limit, at most every LOG_EVERY_S."""
-        self.not_logged += 1
-        if now - self.logged_at >= LOG_EVERY_S:
-            log.warning(
-                "more than %d connections: %d times since the last message, %s",
-                self.limits.connections, self.not_logged, what,
-            )  # fmt: skip
-            self.not_logged, self.logged_at = 0, now
 
 
 class LimitedHttp(HttpToolsProtocol):
@@ -148,10 +155,10 @@ class LimitedHttp(HttpToolsProtocol):
         if len(self.connections) > self.limits.connections:
             oldest = next(iter(config.waiting), None)
             if oldest is None:
-                config.report_full("a new one was rejected", now)
+                config.rejections.report("a new one was rejected", now)
                 self.reject(503)
                 return
-            config.report_full("the one that waited longest was closed", now)
+            config.rejections.report("the one that waited longest was closed", now)
             oldest.abort()
         config.waiting[self] = now
 

@@ -22,7 +22,7 @@ from typing import Any
 from api.http.sending import ABORT
 from api.mqtt.packets import PACKET_MAX_BYTES
 from cli.accepted_sockets import Accepted, Client, accepted, queued
-from cli.connections import HEADERS_MAX, LOG_EVERY_S, SWEEP_S, Limits
+from cli.connections import HEADERS_MAX, SWEEP_S, Limits, RejectionLog
 
 log = logging.getLogger("permanode.connections")
 
@@ -70,7 +70,7 @@ class Limiter:
         self.gone: set[Client] = set()
         """Clients that had ended their connections at the last check."""
         self.swept_at = self.loop.time()
-        self.not_logged, self.logged_at = 0, -LOG_EVERY_S
+        self.rejections = RejectionLog(limits.connections)
         self.timer = self.loop.call_later(TICK_S, self.tick)
 
     # Requests
@@ -83,7 +83,7 @@ class Limiter:
         send = protocol.send
         try:
             if len(self.serving) > self.limits.connections:
-                self.report_full("a new one was rejected")
+                self.rejections.report("a new one was rejected", self.loop.time())
                 await reject(scope, send, 503)
             elif scope["type"] == "websocket":
                 await self.serve_websocket(scope, protocol)
@@ -226,7 +226,7 @@ class Limiter:
     def make_room(self, oldest: Sequence[Accepted], queued_now: int) -> None:
         """Ends these connections. Without any, rejects those that wait to be accepted."""
         if oldest:
-            self.report_full("the one that waited longest was closed")
+            self.rejections.report("the one that waited longest was closed", self.loop.time())
             for each in oldest:
                 each.end()
             return
@@ -235,21 +235,10 @@ class Limiter:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            self.report_full("a new one was rejected")
+            self.rejections.report("a new one was rejected", self.loop.time())
             with connection, contextlib.suppress(OSError):
                 connection.setblocking(False)
                 connection.send(REJECTED)
-
-    def report_full(self, what: str) -> None:
-        """Logs that a connection was closed for the limit, at most every LOG_EVERY_S."""
-        now = self.loop.time()
-        self.not_logged += 1
-        if now - self.logged_at >= LOG_EVERY_S:
-            log.warning(
-                "more than %d connections: %d times since the last message, %s",
-                self.limits.connections, self.not_logged, what,
-            )  # fmt: skip
-            self.not_logged, self.logged_at = 0, now
 
     def close(self) -> None:
         """Ends the checks."""

@@ -95,7 +95,7 @@ def parse_filters(texts: Iterable[str], hrp: str = "", kinds: Sequence[str] | No
         kinds: the kinds that the network has. None: all.
 
     Raises:
-        ValueError: a filter is invalid, or there is none. The message names it and what was expected.
+        ValueError: a filter is invalid, or the texts contain no filter. The message names it and what was expected.
     """
     known = tuple(_PARSERS) if kinds is None else kinds
     found = frozenset(_parse(text, hrp, known) for line in texts for text in line.split())

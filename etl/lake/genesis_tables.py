@@ -3,20 +3,9 @@
 import pyarrow as pa
 
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+from etl.sources.genesis_table import OUTPUTS
 
-GENESIS = pa.schema(
-    {
-        "milestone_index": pa.int32(),
-        "ms_timestamp": pa.int64(),
-        "output_id": pa.binary(),
-        "message_id": pa.binary(),
-        "kind": pa.int8(),
-        "address": pa.binary(),
-        "amount": pa.int64(),
-        "data": pa.binary(),
-        "stardust": STARDUST_TYPE,
-    }
-)
+GENESIS = OUTPUTS.append(pa.field("stardust", STARDUST_TYPE))
 GENESIS_DDL = f"""
 milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
 amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}

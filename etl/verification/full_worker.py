@@ -49,7 +49,7 @@ def _faults(row: dict[str, Any], eras: Eras) -> Iterator[str]:
 def _wrong_state(state: int | None, reason: int | None, found: int) -> str | None:
     """Why a state or conflict reason contradicts the reason that the ledger leads to. 0: nothing conflicts."""
     if state is None:
-        return "inclusion state: nothing tells it"
+        return "inclusion state: no source states it"
     if state == INCLUDED and found:
         return f"included, and by the ledger it conflicts: {found}"
     if state == CONFLICTING and not found:

@@ -101,7 +101,7 @@ async def list_missing(
 
 
 async def find_before(store: Store, chain: int, emitter: str, sequence: int) -> int | None:
-    """The highest sequence below this one that has a verified VAA; None if there is none."""
+    """The highest sequence below this one that has a verified VAA. None: no such sequence exists."""
     start = Bound((sequence_key(sequence),), inclusive=False)
     stream = emitted_source(chain, emitter, COLUMNS)(store, start, True)  # noqa: FBT003
     while rows := await stream.next(FEW):

@@ -83,7 +83,7 @@ def _is_leaf(encoded: bytes) -> bool:
 
 
 def interval_of(first: int, last: int) -> Interval:
-    """The interval with these milestones. Raises ValueError if there is none."""
+    """The interval with these milestones. Raises ValueError if they are not an interval."""
     for level in range(LEVELS):
         found = Interval(level, first // size_of(level))
         if (found.start, found.end) == (first, last):

@@ -10,13 +10,12 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.connect import open_store
-from etl.deep_check.check import Setup, check_rows
-from etl.runs import lake_path
 from tests import reference_stardust
 from tests.conftest import SAMPLE
 from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
+from tests.etl.deep_check.checking import checked
 from tests.selections import NETWORKS, addressed
 
 pytestmark = pytest.mark.loads
@@ -84,9 +83,7 @@ def test_the_state_is_that_of_a_store_with_all_messages(
         assert (report.ledger_index, report.held, report.exit_code) == (end - 1, "", 0)
     assert state_of(loading, [first]) == state_of(whole[era], [first])
     assert {row["address"] for row in loading.rows()["address_balances"]} == {first}
-    with closing(open_store(loading.store)) as store:
-        found = [*check_rows(Setup(loading.store, lake_path(loading.store, loading.settings)), store)]
-    assert [each for each in found if each.faults] == []
+    assert [each for each in checked(loading) if each.faults] == []
 
 
 @ERAS

@@ -21,7 +21,6 @@ from db.coverage import KEPT, parse_coverage
 from db.schema import keyspace_info
 from etl import runs
 from etl.archive.export import export
-from etl.deep_check.check import Setup, check_rows
 from etl.report import WITH_REJECTS
 from etl.runs import lake_path
 from etl.static_archive.publish import publish
@@ -30,6 +29,7 @@ from ledger.milestone_proof import parse_coordinator
 from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
+from tests.etl.deep_check.checking import checked
 from tests.inclusion import keys, ledger
 from tests.selections import NETWORKS, Selectable, addressed, selectable, tagged
 
@@ -159,9 +159,7 @@ def test_every_stored_message_is_verified_again(parts: dict[str, Loading], era: 
 @ERAS
 def test_a_second_engine_finds_the_same_rows(parts: dict[str, Loading], era: str) -> None:
     loading = parts[era]
-    with closing(open_store(loading.store)) as store:
-        found = [*check_rows(Setup(loading.store, lake_path(loading.store, loading.settings)), store)]
-    assert [each for each in found if each.faults] == []
+    assert [each for each in checked(loading) if each.faults] == []
 
 
 @ERAS

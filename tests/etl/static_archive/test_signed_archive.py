@@ -240,7 +240,9 @@ def test_a_load_takes_the_genesis_and_agrees_with_the_log(signed: Case, stores: 
             assert loading.rows()["outputs"] == signed.loading.rows()["outputs"]
 
 
-def test_a_load_rejects_a_milestone_that_the_log_has_not_signed(signed: Case, stores: Stores, tmp_path: Path) -> None:
+def test_a_load_rejects_a_milestone_that_the_log_has_not_signed(
+    signed: Case, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     manifest = read_manifest(signed.archive)
     assert manifest is not None
     key = VerifierKey.parse(manifest["log"]["verifier"])
@@ -255,7 +257,7 @@ def test_a_load_rejects_a_milestone_that_the_log_has_not_signed(signed: Case, st
             data[2 + 5] ^= 1
             return bytes(data)
 
-        log.bundle = forged  # type: ignore[method-assign]
+        monkeypatch.setattr(log, "bundle", forged)
         with pytest.raises(LogForked, match=r"at milestone 1: .*Nothing was changed"):
             loading.load(*found.files, default_genesis=found.genesis, logs=found.logs)
     assert loading.rows()["milestones"] == []
