@@ -74,54 +74,16 @@ def filled_with(settings: StoreSettings, rows: Rows) -> WritableStore:
 
 STORES = [
     pytest.param(("sqlite", "default"), id="default"),
-    pytest.param(("sqlite", "tiny"), id="tiny", marks=pytest.mark.thorough),
-    pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("sqlite", "tiny"), id="tiny", marks=pytest.mark.slow),
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
     pytest.param(("cassandra", "acsylla"), id="acsylla", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
-"""The stores of the suite: the embedded store in both geometries (tests/db cuts listings on all stores), and Cassandra
-with each of its readers.
+"""The stores of the suite. Without `--slow`, tests here compare the responses of the first one with the input files,
+test_every_store.py compares those of the others with them, and tests/db tests each adapter against the store contract.
 """
-
-MORE_STORES = [
-    pytest.param(*each.values, marks=[*each.marks, pytest.mark.slow], id=each.id)
-    if "cassandra" in each.values[0]
-    else each
-    for each in STORES
-]
-"""For further ledgers that fill the same tables as one that is tested on Cassandra."""
 
 ON_ONE_STORE = pytest.mark.parametrize("store", STORES[:1], indirect=True)
 """For tests of what happens before a request reaches a store."""
-
-LATER_ON_CASSANDRA = {
-    "test_time_travel.py": "the rows of other listings, as of an earlier index",
-    "chronicle_v1/test_chronicle_listings.py": "pages of listings",
-    "explorer_v2/test_dates.py": "rows that test_analytics_v2.py reads",
-    "explorer_v2/test_explorer_paging.py": "pages of listings",
-    "http/test_accept.py": "HTTP headers",
-    "http/test_compression.py": "HTTP headers",
-    "http/test_cross_origin.py": "HTTP headers",
-    "http/test_error_shape.py": "errors before a store is read",
-    "http/test_exports.py": "pages of listings, streamed",
-    "http/test_openapi.py": "the contract, which has no store",
-    "http/test_spans.py": "pages of listings",
-    "http/test_store_errors.py": "errors that stand for those of either adapter",
-    "http/test_work.py": "rows that the port reads, the same with either adapter",
-    "indexer_v1/test_indexer_requests.py": "errors before a store is read",
-    "node_v1/test_history.py": "pages of listings",
-    "node_v1/test_listings.py": "pages of listings",
-    "wormhole/test_wormhole_activity.py": "sums over rows that test_wormhole_v1.py reads",
-    "wormhole/test_grpc_web.py": "VAAs that test_guardian_v1.py reads",
-    "wormhole/test_wormhole_event_sums.py": "sums over rows that test_wormhole_events.py reads",
-    "wormhole/test_wormhole_event_values.py": "values of rows that test_wormhole_events.py reads",
-    "wormhole/test_wormhole_every_column.py": "values of rows that test_wormhole_events.py reads",
-    "wormhole/test_wormhole_periods.py": "sums over rows that test_wormhole_v1.py reads",
-    "wormhole/test_wormhole_row_keys.py": "keys of rows that test_wormhole_events.py reads",
-}
-"""Files whose tests run on Cassandra with `--slow` only → what they test.
-
-tests/db tests each adapter against the store contract. The other files here test every API family on Cassandra.
-"""
 
 
 @pytest.fixture(scope="session")
@@ -145,10 +107,14 @@ def store(
 
 
 def new_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, name: str, network: str
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    network: str,
+    kind_of_store: tuple[str, str] | None = None,
 ) -> StoreSettings:
-    """Where a fixture over STORES may fill a store."""
-    kind, how = request.param
+    """Where a fixture may fill a store. `kind_of_store`: a value of STORES; default: the fixture's own."""
+    kind, how = kind_of_store or request.param
     if kind == "sqlite":
         return StoreSettings(f"sqlite:///{tmp_path_factory.mktemp(f'{name}_{how}')}", network, *GEOMETRIES[how])
     keyspaces: Keyspaces = request.getfixturevalue("keyspaces")
@@ -161,7 +127,7 @@ Some: TypeAlias = Callable[[Iterable[T]], list[T]]
 
 EVERY = 24
 """A cluster takes about ten times as long for a request as the embedded store, and its answer is made of the same rows:
-on a cluster, every so many items of a ledger are requested, with `--slow` all.
+with `-m cassandra`, every so many items of a ledger are requested, with `--slow` all.
 """
 
 
@@ -249,10 +215,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
     dropped = set(left_out)
     items[:] = [item for item in items if item not in dropped]
-    later = {Path(__file__).parent / name for name in LATER_ON_CASSANDRA}
-    for item in items:
-        if item.path in later and item.get_closest_marker("cassandra"):
-            item.add_marker(pytest.mark.slow)
 
 
 def page_size_of(item: pytest.Item) -> int:

@@ -26,7 +26,10 @@ WHOLE = 65
 """Digits by which outputs are found: fewer are those of their transaction."""
 
 ON_SQLITE = [pytest.param(("sqlite", "default"), id="sqlite")]
-EACH_STORE = [*ON_SQLITE, pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra)]
+EACH_STORE = [
+    *ON_SQLITE,
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
+]
 """No query depends on the geometry of lookups."""
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
+from tests.api.contract import Described
 from tests.api.oracle import Json
 from tests.api.wormhole_network import DAY_S, NETWORK, World, b64
 from tests.clients.api_requests_poi import BODY
@@ -80,16 +81,21 @@ def parameters(operation: Json, known: Json) -> Json:
     return given | {BODY: {name: str(known[name]) for name in names}}
 
 
-def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
-    """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter.
+def wormhole_requests(world: World) -> Iterator[tuple[Described, Json]]:
+    """Each openapi.yaml route for Wormhole networks with its parameters, in order. KeyError names an unknown parameter.
 
-    The routes at /api/v1 serve the default network of this server, which is an IOTA network: tests/api requests them.
+    The routes at /api/v1 serve the default network of a server: tests/api requests them.
     """
     known = values(world)
+    for each in contract(of_wormhole=True):
+        if not each.path.startswith("/api/v1/"):
+            yield each, parameters(each.operation, known)
+
+
+def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
+    """One call of each of these routes, in order."""
     with httpx.Client(base_url=server) as client:
-        served = (each for each in contract(of_wormhole=True) if not each.path.startswith("/api/v1/"))
-        for path, method, operation, is_alias in served:
-            given = parameters(operation, known)
+        for (path, method, operation, is_alias), given in wormhole_requests(world):
             query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
             answer = client.request(method, path.format(**given), params=query, json=given.get(BODY))
             status = 200 if "200" in operation["responses"] else 501

@@ -6,6 +6,7 @@ Requests are keyed by their path below the mount, so every mount of a kind gets 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from tests.api.contract import Described, described
 from tests.api.oracle import Json, Oracle
@@ -19,7 +20,7 @@ from tests.clients.api_requests_explorer import of_explorer
 from tests.clients.api_requests_indexer import of_indexer, of_seeds
 from tests.clients.api_requests_log import of_listing_proofs, of_log
 from tests.clients.api_requests_plugins import of_participation, of_supply
-from tests.clients.api_requests_poi import of_poi
+from tests.clients.api_requests_poi import BODY, of_poi
 from tests.clients.api_requests_search import of_all_networks, of_one_network
 from tests.clients.api_requests_v2 import of_core_v2
 from tests.conftest import ROOT
@@ -69,6 +70,17 @@ class Walk:
     @property
     def is_bytes(self) -> bool:
         return isinstance(self.answer, str)
+
+    @property
+    def url(self) -> str:
+        """The path with its parameters."""
+        return self.path.format(**{name: quote(str(each)) for name, each in self.given.items()})
+
+    @property
+    def query(self) -> Json:
+        """The other parameters, without the request body, as texts."""
+        given = {name: each for name, each in self.given.items() if name != BODY and f"{{{name}}}" not in self.path}
+        return {name: str(each).lower() if isinstance(each, bool) else each for name, each in given.items()}
 
     def check(self, printed: Json) -> None:
         """Compares the whole output of a driver; an error includes its whole body."""

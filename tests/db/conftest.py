@@ -13,14 +13,19 @@ from tests.cassandra_server import CassandraServer
 from tests.db.stores import STORES, reopened, settings_of
 from tests.sqlite_stores import create
 
+IN_CI = {"cassandra": {"test_contract.py", "test_growth.py"}, "acsylla": {"test_contract.py"}}
+"""Store → files whose tests run on it without `--slow`. The others test what is built on the store contract;
+tests/api/test_every_store.py compares the results of all queries on a cluster.
+"""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """acsylla runs only the store contract in CI; the tests built on the contract run with `--slow`."""
     for item in items:
-        built_on_it = Path(__file__).parent in item.path.parents and item.path.name != "test_contract.py"
-        if built_on_it and "[acsylla" in item.name:
-            item.add_marker(pytest.mark.slow)
+        if Path(__file__).parent in item.path.parents:
+            for store, files in IN_CI.items():
+                if f"[{store}" in item.name and item.path.name not in files:
+                    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=STORES)

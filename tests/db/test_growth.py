@@ -25,7 +25,7 @@ def grew(layout):
     return [table.name for table in tables if any(column.layout >= layout for column in table.columns)]
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture
 def unborn(request, tmp_path):
     """Settings of a store that does not exist yet; it is deleted afterwards."""
     if request.param == "sqlite":
@@ -88,7 +88,21 @@ def check_grown(unborn, layout):
             assert found == {each: reported.get(each) for each in table.names} | new
 
 
-@pytest.mark.parametrize(("layout", "cuts"), [(5, ()), (5, (2, 1, 0)), (10, (0,))])
+CUTS = [(5, (2, 1, 0)), (5, ()), (10, (0,))]
+"""The layout of a store, and where its migration is interrupted. The first one runs on clusters without `--slow`."""
+
+
+@pytest.mark.parametrize(
+    ("unborn", "layout", "cuts"),
+    [
+        pytest.param(
+            *store.values, *cut, marks=[*store.marks, *[pytest.mark.slow] * (store in STORES[1:] and cut in CUTS[1:])]
+        )
+        for store in STORES
+        for cut in CUTS
+    ],
+    indirect=["unborn"],
+)
 def test_columns_are_added_under_rows_and_cuts_are_healed(unborn, monkeypatch, layout, cuts):
     """Interrupted once or again and again, before a statement's or the migration's own record, as a crash may:
     executed statements cannot be repeated.

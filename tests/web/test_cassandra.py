@@ -14,7 +14,7 @@ from tests.cassandra_server import CassandraServer
 from tests.web.browser import WIDE, Programs, Watched, report
 from tests.web.pages import pages
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ from tests.api.analytics import (
     of_chrysalis,
     of_stardust,
 )
-from tests.api.conftest import MORE_STORES, STORES, filled_store, filled_with, new_store
+from tests.api.conftest import STORES, filled_store, filled_with, new_store
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
 from tests.etl.two_eras import FIRST
@@ -144,7 +144,7 @@ def as_it_is(stardust_store: Any, stardust: StardustLedger, stardust_figures: Fi
     return served(stardust.mount(stardust_store), stardust_figures)
 
 
-@pytest.fixture(scope="module", params=MORE_STORES)
+@pytest.fixture(scope="module", params=STORES)
 def mixed(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
@@ -460,7 +460,7 @@ BEHIND = (20, 50)
 """Milestones that are loaded but not analysed: one among others of its hour, and the last."""
 
 
-@pytest.fixture(scope="module", params=MORE_STORES)
+@pytest.fixture(scope="module", params=STORES)
 def behind(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, spread_figures: Figures
 ) -> Iterator[Served]:

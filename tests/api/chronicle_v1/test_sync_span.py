@@ -16,7 +16,7 @@ END = 2**31 - 1
 
 STORES = [
     pytest.param(("sqlite", "tiny"), id="sqlite"),
-    pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
 
 

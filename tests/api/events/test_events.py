@@ -20,7 +20,7 @@ from db.connect import StoreSettings
 from db.store import Store, WritableStore
 from db.sync import find_newest_milestone
 from tests import reference, reference_stardust
-from tests.api.conftest import MORE_STORES, Some, filled_with
+from tests.api.conftest import STORES, Some, filled_with
 from tests.api.events.reference_events import Json, Wanted, expected_events, output_id, parties
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
@@ -141,7 +141,7 @@ async def check(ledger: Ledger, some: Some[int]) -> None:
             assert await replayed(ledger, wanted, expected[number]["cursor"]) == expected[number + 1 :]
 
 
-@pytest.mark.parametrize("store", MORE_STORES, indirect=True)
+@pytest.mark.parametrize("store", STORES, indirect=True)
 async def test_the_events_of_chrysalis(chrysalis: Ledger, some: Some[int]) -> None:
     await check(chrysalis, some)
 

@@ -21,7 +21,7 @@ from tests.reference_rows import table_rows
 
 EVERY_STORE = [
     pytest.param(("sqlite", "tiny"), id="sqlite"),
-    pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
 HOURS = 5
 BASE = 1_672_531_200

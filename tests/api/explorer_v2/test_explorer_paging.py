@@ -22,7 +22,10 @@ WALKED = 16
 T = TypeVar("T")
 
 
-@pytest.fixture(scope="session", params=["sqlite", pytest.param("cassandra", marks=pytest.mark.cassandra)])
+ON_CASSANDRA = pytest.param("cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow])
+
+
+@pytest.fixture(scope="session", params=["sqlite", ON_CASSANDRA])
 def cut_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stardust: StardustLedger, filled: Filled
 ) -> WritableStore:

@@ -25,7 +25,7 @@ PENDING = 2**31
 
 EVERY_STORE = [
     pytest.param(("sqlite", "default"), id="sqlite"),
-    pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
 
 ROLES = {

@@ -16,6 +16,8 @@ from tests.api.oracle import Oracle
 from tests.cassandra_relay import ANSWERS, Relay
 from tests.cassandra_server import CassandraServer
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 0.6
 MOST_READS = 100
 
