@@ -74,6 +74,8 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession as Connected
 
+    from etl.engine.sail.responses import WholeResponses
+
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("RUST_LOG", LOG_LEVEL)
@@ -94,6 +96,7 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
             session = cast("SparkSession", connected)
             # A response from this process needs no second request that releases it.
             connected.client.disable_reattachable_execute()
+            connected.client._stub.ExecutePlan = WholeResponses(connected.client._channel)
             session.conf.set("spark.sql.session.timeZone", "UTC")
             _running.append(session)
             try:
