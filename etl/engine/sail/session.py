@@ -38,6 +38,11 @@ PURGE_DELAY = "MIMALLOC_PURGE_DELAY"
 instead of 3.6, and loads of 200,000 took 7 to 20 % longer.
 """
 
+UNCOMPRESSED = ("grpc.compression_enabled_algorithms_bitset", 1)
+"""Accepts only responses without compression. Sail compresses with gzip where it may, which took a sixth of the
+processor time of a load. They stay in this process.
+"""
+
 _running: list[SparkSession] = []
 
 
@@ -71,6 +76,7 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
         # Read when the library is loaded.
         os.environ.setdefault(PURGE_DELAY, "0")
     from pysail.spark import SparkConnectServer
+    from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession as Connected
 
@@ -90,7 +96,8 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
     try:
         _, port = server.listening_address
         with sail_frames():
-            connected = Connected.builder.remote(f"sc://127.0.0.1:{port}").create()
+            channel = DefaultChannelBuilder(f"sc://127.0.0.1:{port}", [UNCOMPRESSED])
+            connected = Connected.builder.channelBuilder(channel).create()
             connected.client.set_retry_policies([DefaultPolicy(max_retries=TRIES)])
             # The classes of both engines have the same methods.
             session = cast("SparkSession", connected)
