@@ -1,11 +1,15 @@
 """Commands for trying and developing the project: demo, test, bench, docs."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -86,6 +90,27 @@ def _lint(command: list[str]) -> int:
     return done.returncode
 
 
+MEMORY = Path("/dev/shm")  # noqa: S108  (its folder is made by tempfile)
+"""Where Linux keeps files in memory."""
+
+LEAST_MEMORY = 12 << 30
+"""Bytes that must be free there."""
+
+
+@contextmanager
+def _scratch(*, of_all: bool) -> Iterator[dict[str, str]]:
+    """Yields variables with which pytest keeps the files of tests in memory, where no fsync waits for a disk.
+
+    They are deleted at the end. Without enough memory, pytest chooses the folder, and also for named tests (not
+    `of_all`), whose files one may want to read.
+    """
+    if not of_all or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < LEAST_MEMORY:
+        yield {}
+        return
+    with TemporaryDirectory(prefix="permanode-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+        yield {"PYTEST_DEBUG_TEMPROOT": folder}
+
+
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
@@ -114,7 +139,9 @@ def run_tests(
             wait(linters)
         # Tests start many processes, each of which would compile all modules again.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
+        with _scratch(of_all=not arguments) as variables:
+            environment |= variables
+            tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
     ended = [*(linter.result() for linter in linters), tests.returncode]
     failed = [command[0] for command, code in zip([*LINTERS, suite], ended, strict=True) if code]
     if failed:

@@ -26,7 +26,8 @@ from tests.api.processes import permanode_of
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.loads
+# One of the tests needs Cassandra; the others run in the same process, because all need the same two loads.
+pytestmark = [pytest.mark.loads, pytest.mark.cassandra]
 
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 PROGRAM = Path(sys.executable).with_name("permanode")

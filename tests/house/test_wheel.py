@@ -204,7 +204,9 @@ def test_the_embedded_engine_loads_the_sample_that_the_wheel_contains(environmen
 
 @pytest.mark.cassandra
 @pytest.mark.parametrize(
-    ("environment", "reader"), [("cassandra", ""), ("cassandra acsylla", "acsylla")], indirect=["environment"]
+    ("environment", "reader"),
+    [("cassandra", ""), pytest.param("cassandra acsylla", "acsylla", marks=pytest.mark.slow)],
+    indirect=["environment"],
 )
 def test_a_cluster_is_migrated_and_served(
     environment: Environment, reader: str, cassandra: CassandraServer, tmp_path: Path
