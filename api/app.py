@@ -45,7 +45,8 @@ from api.http.content_negotiation import JSON
 from api.http.contract import OF_NETWORK, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
-from api.http.operations import Mount, OperationRoute, query_names
+from api.http.operation_route import OperationRoute
+from api.http.operations import Mount, query_names
 from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware

@@ -12,7 +12,8 @@ from typing import Any
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
-from api.http.operations import SERIALIZED, Handler, Operation, OperationRoute, body_of, params_of
+from api.http.operation_route import OperationRoute
+from api.http.operations import SERIALIZED, Handler, Operation, body_of, params_of
 from api.http.params import Param
 from api.http.responses import example_of
 

@@ -17,7 +17,6 @@ from urllib.parse import unquote_plus
 
 import orjson
 from pydantic import BaseModel
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.http.body import Body
@@ -329,21 +328,3 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         await send_export(parts, media_type, scope, receive, send)
 
     return serve_either
-
-
-class OperationRoute(Route):
-    """An operation at one of its paths, served by `application`. `api.http.contract` documents it."""
-
-    def __init__(
-        self, operation: Operation, family: Family, mount: Mount, elsewhere: frozenset[str] = frozenset()
-    ) -> None:
-        """For `elsewhere` see `application`."""
-        serving = application(operation, family, mount, elsewhere)
-        super().__init__(mount.prefix + operation.path, serving, name=operation.handler.__name__)
-        self.app = serving
-        self.methods = {operation.method}
-        self.operation_id = operation.handler.__name__ + mount.suffix
-        self.takes_slash = family.takes_slash
-        self.prefix = mount.prefix
-        self.error_body = family.error_body
-        self.operation, self.family, self.mount = operation, family, mount

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.http.errors import MethodNotAllowed, NoSuchRoute, error_body
-from api.http.operations import OperationRoute
+from api.http.operation_route import OperationRoute
 
 PREFLIGHT = {
     "access-control-allow-headers": (

@@ -22,7 +22,8 @@ from api.families import WORMHOLE_V1
 from api.health import HEALTH
 from api.http import openapi
 from api.http.docs_page import ASSETS, STYLE
-from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of, params_of
+from api.http.operation_route import OperationRoute
+from api.http.operations import SERIALIZED, arguments, body_of, params_of
 from api.http.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
 from api.http.page_sizes import NODE_V1 as NODE_V1_SIZES
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
