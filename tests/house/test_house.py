@@ -59,30 +59,39 @@ def texts() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_imports(module: str) -> None:
-    importlib.import_module(module)
+def test_every_module_imports() -> None:
+    for module in MODULES:
+        importlib.import_module(module)
 
 
 GENERATED = {ROOT / "api" / "wormhole" / "guardian" / "publicrpc_pb.py"}
 """Modules that a generator writes from a file beside them, which says what they are."""
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in SOURCES if path.name != "__init__.py" and path not in GENERATED], ids=str
-)
-def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "no module docstring"
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(ROOT / "ledger")], ids=str)
-def test_the_ledger_imports_the_standard_library_and_what_is_named_here_and_no_input_or_output(path: Path) -> None:
-    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    imported = {name.partition(".")[0] for name in names} - {"ledger"}
-    assert imported - sys.stdlib_module_names == FOREIGN.get(str(path.relative_to(ROOT)), set())
-    assert imported & IO_MODULES == set()
+def test_every_module_says_what_it_is() -> None:
+    explained = [path for path in SOURCES if path.name != "__init__.py" and path not in GENERATED]
+    assert len(explained) > 600
+    assert [str(path) for path in explained if not ast.get_docstring(parsed(path))] == []
+
+
+def test_the_ledger_imports_the_standard_library_and_what_is_named_here_and_no_input_or_output() -> None:
+    foreign, with_io = {}, []
+    for path in SOURCES:
+        if path.is_relative_to(ROOT / "ledger"):
+            nodes = list(ast.walk(parsed(path)))
+            names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+            names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+            imported = {name.partition(".")[0] for name in names} - {"ledger"}
+            if imported - sys.stdlib_module_names:
+                foreign[str(path.relative_to(ROOT))] = imported - sys.stdlib_module_names
+            if imported & IO_MODULES:
+                with_io.append(str(path))
+    assert foreign == FOREIGN
+    assert with_io == []
 
 
 @pytest.mark.parametrize(

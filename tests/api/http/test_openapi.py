@@ -128,8 +128,13 @@ HANDLERS = {
 }
 
 
-@pytest.mark.parametrize("each", [each for each in ROUTES if each.is_alias], ids=lambda each: each.name)
-def test_an_alias_reads_the_parameters_that_the_document_describes(each: Described) -> None:
+def test_an_alias_reads_the_parameters_that_the_document_describes() -> None:
+    for each in ROUTES:
+        if each.is_alias:
+            check_alias(each)
+
+
+def check_alias(each: Described) -> None:
     """Compares with the parameters of the route itself."""
     route = HANDLERS[each.path, each.method]
     of_route = [
@@ -165,8 +170,12 @@ def test_there_is_one_version() -> None:
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "api.version.VERSION"}
 
 
-@pytest.mark.parametrize("each", ROUTES, ids=lambda each: each.name)
-def test_every_operation_returns_all(each: Described) -> None:
+def test_every_operation_returns_all() -> None:
+    for each in ROUTES:
+        check_operation(each)
+
+
+def check_operation(each: Described) -> None:
     path, operation = each.path, each.operation
     assert operation["summary"]
     declared = {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"}
