@@ -6,7 +6,7 @@ keeps all messages of its milestones, and nothing here limits what it returns.
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -14,8 +14,12 @@ from db import schema
 from db.intervals import Intervals, add, in_words, intersect
 from db.listing.statement import LISTED
 from db.model import Lookup
+from db.output_kinds import ALIAS, LEGACY, NFT
 from db.store import NotFound, NotKeptHere, Row, Store
+from ledger.chrysalis.values import TreasuryOutput
 from ledger.selection import ADDRESS, EMITTER, MILESTONES, TAG, Filter, parse_filters
+from ledger.stardust.codec import decode_output
+from ledger.stardust.named import named
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 
 KEPT = "kept"
@@ -33,6 +37,11 @@ GOVERNANCE = Filter(EMITTER, GOVERNANCE_EMITTER, GOVERNANCE_CHAIN)
 Coverage: TypeAlias = Mapping[Filter, Intervals]
 
 _READ: WeakKeyDictionary[Store, tuple[float, Coverage | None]] = WeakKeyDictionary()
+
+HOLDING = (ADDRESS, "state_controller", "governor", "expiration_return")
+"""The variants (db/roles.py) of addresses whose selection keeps the spending of an output."""
+
+_TYPE_OF_KIND = {ALIAS: b"\x08", NFT: b"\x10"}
 
 _TYPE_OF_CHAIN = {schema.alias_outputs: b"\x08", schema.nft_outputs: b"\x10", schema.foundry_outputs: b""}
 """What precedes the id of a chain object in the address of it. A foundry id begins with the address of its alias."""
@@ -156,15 +165,36 @@ async def describe_part(store: Store, what: str, milestone_index: int | None = N
 
 
 async def check_output(store: Store, row: Row) -> None:
-    """Raises NotKeptHere for an output of an address that is not selected: it may be spent by a message that is not
-    here.
+    """Raises NotKeptHere for an output of addresses none of which is selected: it may be spent by a message that is not
+    here. `row`: of `outputs`.
     """
     coverage = await find_coverage(store)
-    if coverage is not None and Filter(ADDRESS, bytes.fromhex(row["address"])) not in coverage:
+    if coverage is not None and not any(Filter(ADDRESS, each) in coverage for each in _addresses_of(row)):
         raise NotKeptHere(
             f"output {row['output_id']} is not kept here: its address is not selected, so it is unknown whether it is "
             "spent"
         )
+
+
+async def check_spending(store: Store, variants: Iterable[str]) -> None:
+    """Raises NotKeptHere for a listing of spent outputs by roles of which a selection does not keep the spending."""
+    if not set(variants) <= {*HOLDING} and await find_coverage(store) is not None:
+        raise NotKeptHere(
+            "this listing is not kept here: this archive keeps the outputs with this property, but not what spends them"
+        )
+
+
+def _addresses_of(row: Row) -> Iterator[bytes]:
+    """The addresses whose selection keeps the spending of an output."""
+    yield bytes.fromhex(row["address"])
+    if row["output_kind"] == LEGACY:
+        return
+    output = decode_output(row["data"])
+    if not isinstance(output, TreasuryOutput):
+        found = named(output, bytes.fromhex(row["output_id"]))
+        yield from (each for each in (found.governor, found.expiration_return) if each is not None)
+        if found.chain_id is not None and row["output_kind"] in _TYPE_OF_KIND:
+            yield _TYPE_OF_KIND[row["output_kind"]] + found.chain_id
 
 
 def whole_milestones(coverage: Coverage) -> Intervals:

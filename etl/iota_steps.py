@@ -18,11 +18,12 @@ from etl.analytics.with_ledger import LedgerAnalytics
 from etl.completeness.advance import ListingTrees
 from etl.expectations.comparison import Expectation
 from etl.filling import fill
+from etl.kept_proofs import restore_proofs
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.ledger_state.changes import Found
-from etl.selective import advance_selected, choose, extend
+from etl.selective import advance_selected, choose, extend, note_late
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.limits import Limits
 from etl.static_archive.archived_log import ArchivedLog
@@ -153,6 +154,9 @@ def decode(run: IotaRun) -> IotaRun:
             check=_check_of(run),
             coverage=run.coverage,
         )
+    if run.coverage is not None and found.coverage is not None:
+        note_late(publication, run.coverage, found.coverage)
+        return replace(run, found=found, coverage=found.coverage)
     return replace(run, found=found)
 
 
@@ -269,6 +273,14 @@ def append_to_log(run: IotaRun) -> IotaRun:
     with run.publication.report.timed("log"):
         others = [(each.head, each.tile) for each in run.logs]
         append_log(run.publication, others, again=not run.files and run.genesis is None)
+    return run
+
+
+def restore_kept_proofs(run: IotaRun) -> IotaRun:
+    """Writes the proofs of a selective store's listings again (etl/kept_proofs.py)."""
+    if run.coverage is not None:
+        publication = run.publication
+        restore_proofs(publication.lake, publication.store, publication.store_settings.chunk_size)
     return run
 
 

@@ -38,6 +38,7 @@ IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
     Step("fork", "rejects a lake whose milestones differ from the transparency log", iota.reject_fork),
     Step("tables", "replaces all rows of the store by those of the lake", iota.refill_tables),
     *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full", "log")),
+    Step("proofs", "writes the proofs that a selective store keeps again", iota.restore_kept_proofs),
     Step("rejects", "counts the rejects of the lake", iota.report_rejects),
 )
 """Lake → a store of an IOTA network."""

@@ -8,13 +8,18 @@ Invariants:
 1. Nothing is stored before the signature of the checkpoint, the record of the cover, and the root of each listing are
    verified. The root follows from the rows of this store, so it shows that this store has all of them.
 2. The head of the log is written last.
+3. The lake has a copy of all these rows, because nothing else in it leads to them. A rebuild writes them again.
 """
 
 import asyncio
+import json
 import uuid
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+
+import pyarrow as pa
 
 from db import schema
 from db.connect import StoreSettings, open_store
@@ -25,6 +30,10 @@ from db.partitions import ms_range_id
 from db.queries.listing_proofs import list_rows
 from db.queries.log import LogHead, head_values, key_of
 from db.store import Value, WritableStore
+from etl.engine.arrow_frames import collected
+from etl.engine.delta_log import DeltaLog
+from etl.engine.delta_tables import replace_table
+from etl.lake.delta import TABLES, Lake
 from etl.run_lease import held_lease
 from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.listings.check import fault_of_listings
@@ -49,6 +58,14 @@ CHAINS = {0x08: "alias_outputs_by_chain", 0x10: "nft_outputs_by_chain"}
 """First byte of an address → the family of the states of the object that it belongs to."""
 
 Rows = list[tuple[Value, ...]]
+
+OF_LOG = (schema.log_tiles, schema.log_heads)
+
+BYTES = "base64"
+"""The key of bytes in the lake's rows."""
+
+STORED = (schema.listing_tiles, schema.listing_parts, schema.interval_roots, *OF_LOG)
+"""The tables of proofs, in the order in which they are written."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +121,12 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
         text = reads.info(KEPT)
         if text is None:
             raise ValueError("proof keep: this store keeps all messages, and a load with a genesis proves its listings")
-        if LogFiles(lake, settings.network).head() is not None:
-            raise ValueError("proof keep: this permanode was a full one, and has a log of its own")
+        own = LogFiles(lake, settings.network).head()
+        if own is not None and own.newest != log.head:
+            raise ValueError(
+                "proof keep: this permanode was a full one and has a log of its own, which differs from that of the "
+                "archive. Only an archive that it published after its last load has the proofs"
+            )
         coverage = parse_coverage(text)
         span = max(listings.first, complete_from(listings.first)), listings.end
         ledger_index = reads.ledger_index()
@@ -119,14 +140,49 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
         for each in sorted(proved):
             for family, key in _listings_of(each):
                 copies.add(family, key)
-        with store.batch() as batch:
-            for table, rows in copies.tables():
-                batch.upsert(table, table.names, rows)
-        with store.batch() as batch:
-            batch.upsert(schema.log_tiles, schema.log_tiles.names, _log_rows(log, listings))
+        found = [*copies.tables()]
+        if own is None:
             head = LogHead(log.head, log.verifier, log.checkpoint)
-            batch.upsert(schema.log_heads, schema.log_heads.names, [head_values(settings.network, head)])
+            found.append((schema.log_tiles, _log_rows(log, listings)))
+            found.append((schema.log_heads, [head_values(settings.network, head)]))
+        _write_to_lake(lake, found)
+        _write_to_store(store, found)
     return KeptProofs(copies.count, copies.rows, listings.end, tuple(each.text for each in sorted(left_out)))
+
+
+def restore_proofs(lake: Lake, store: WritableStore, chunk_size: int) -> None:
+    """Writes the proofs of the lake into a store that was built from it."""
+    if not lake.has("kept_proofs"):
+        return
+    by_table: dict[str, Rows] = {table.name: [] for table in STORED}
+    for row in collected(lake.read("kept_proofs")).to_pylist():
+        by_table[row["store_table"]].append(_decode_row(row["row"]))
+    roots = by_table[schema.interval_roots.name]
+    by_table[schema.interval_roots.name] = [(ms_range_id(int(row[1] or 0), chunk_size), *row[1:]) for row in roots]
+    _write_to_store(store, [(table, by_table[table.name]) for table in STORED])
+
+
+def _write_to_store(store: WritableStore, found: Sequence[tuple[Table, Rows]]) -> None:
+    for is_log in (False, True):
+        with store.batch() as batch:
+            for table, rows in found:
+                if (table in OF_LOG) is is_log:
+                    batch.upsert(table, table.names, rows)
+
+
+def _write_to_lake(lake: str, found: Sequence[tuple[Table, Rows]]) -> None:
+    pairs = [(table.name, _encode_row(row)) for table, rows in found for row in rows]
+    names, texts = ([pair[place] for pair in pairs] for place in (0, 1))
+    rows = pa.table({"store_table": pa.array(names, pa.string()), "row": pa.array(texts, pa.string())})
+    replace_table(DeltaLog(f"{lake}/kept_proofs", TABLES["kept_proofs"]), rows, {})
+
+
+def _encode_row(row: Sequence[Value]) -> str:
+    return json.dumps([{BYTES: b64encode(value).decode()} if isinstance(value, bytes) else value for value in row])
+
+
+def _decode_row(text: str) -> tuple[Value, ...]:
+    return tuple(b64decode(value[BYTES]) if isinstance(value, dict) else value for value in json.loads(text))
 
 
 def _parted(coverage: Coverage, span: tuple[int, int]) -> tuple[list[Filter], list[Filter]]:

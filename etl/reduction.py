@@ -5,7 +5,7 @@ filters are written before it and cover nothing until the messages are replaced,
 repeated. The store is built from the lake afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 import pyarrow as pa
@@ -18,11 +18,14 @@ from etl.lake.coverage import read_coverage, write_coverage
 from etl.lake.delta import either, intervals_of
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.part_commits import replace_messages
+from etl.lake.watch_list import add_watched, read_watched
+from etl.lake.watched_outputs import WATCHED
 from etl.report import Progress
-from etl.selective import chosen_for, note
+from etl.selective import chosen_for, note, watch_genesis
 from etl.verification.coordinators import find_coordinator
 from etl.verification.decode_worker import Decoded, DecodeTask, Known, check_planned, decode_to_files
 from etl.verification.load_eras import eras_of
+from etl.verification.spenders import decode_selected
 from etl.writers.publish import Publication
 from ledger.selection import Selection
 
@@ -59,21 +62,24 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
 
 def _replace(publication: Publication, coverage: Coverage, complete: Intervals, whole: Intervals) -> None:
     """Replaces the messages. Raises ValueError if a milestone is not `signed`."""
-    decoded = _decode(publication, Selection(frozenset(coverage)), complete)
+    lake = publication.lake
+    watch_genesis(lake, coverage)
+    decoded, watched = _decode(publication, Selection(frozenset(coverage)), complete)
     lost = of_indices(index for each in decoded for index in each.results.without_messages())
     if lost:
         raise ValueError(
             f"purge --keep: milestones {in_words(lost)} are not signed, or their proof fails; nothing was changed. "
             "`permanode verify` shows the reasons"
         )
-    write_coverage(publication.lake, coverage)
-    replace_messages(publication.lake, [part for each in decoded for part in each.parts], whole)
+    write_coverage(lake, coverage)
+    add_watched(lake, coverage, watched, complete)
+    replace_messages(lake, [part for each in decoded for part in each.parts], whole)
 
 
-def _decode(publication: Publication, selection: Selection, milestones: Intervals) -> list[Decoded]:
-    """Decodes the cones of the lake and writes what is kept of them to files."""
+def _decode(publication: Publication, selection: Selection, milestones: Intervals) -> tuple[list[Decoded], pa.Table]:
+    """Decodes the cones of the lake and writes what is kept of them to files. Returns also the WATCHED of it."""
     lake, folder = publication.lake, publication.staging.folder("kept")
-    check = partial(
+    check_one = partial(
         check_planned,
         eras=eras_of(publication.store_settings, publication.reads, None),
         coordinator=find_coordinator(publication.store_settings, lake),
@@ -93,8 +99,14 @@ def _decode(publication: Publication, selection: Selection, milestones: Interval
     def done(finished: int, total: int) -> None:
         publication.notify(Progress(STAGE, finished, total, "tasks"))
 
-    decode = partial(decode_to_files, check=check)
-    return list(run_tasks(decode, tasks, processes=parallelism(lake.spark), size=size, done=done))
+    def decode(tasks: Sequence[DecodeTask], spent: Set[bytes]) -> Iterator[Decoded]:
+        function = partial(decode_to_files, check=partial(check_one, spent=spent), addresses=selection.addresses)
+        return run_tasks(function, tasks, processes=parallelism(lake.spark), size=size, done=done)
+
+    if not selection.addresses:
+        return list(decode(tasks, frozenset())), WATCHED.empty_table()
+    found = decode_selected(tasks, decode, read_watched(lake))
+    return found.decoded, found.watched
 
 
 def _planned(first: int, last: int) -> pa.Table:

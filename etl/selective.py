@@ -1,21 +1,26 @@
 """Which messages a load keeps, and what its store then covers (docs/decisions/0044-selective-permanode.md)."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
 from db.connect import StoreSettings
 from db.coverage import KEPT, Coverage, format_coverage
-from db.intervals import Intervals, add, intersect
+from db.intervals import Intervals, add, in_words, intersect, subtract
 from db.schema import keyspace_info, ledger_frontier
 from etl.engine.settings import EtlSettings
 from etl.lake.coverage import read_coverage, write_coverage
 from etl.lake.delta import Lake
+from etl.lake.watch_list import add_watched
+from etl.lake.watched_outputs import find_watched_in_file
 from etl.ledger_state.advance import Ledger
 from etl.verification.coordinators import find_coordinator
 from etl.writers.publish import Publication
 from ledger.levels import FULL
 from ledger.selection import ADDRESS, parse_filters
+
+log = logging.getLogger("permanode")
 
 
 def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
@@ -34,6 +39,7 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
     coverage = {**coverage, **(held or {})}
     _reject_settings(publication.store_settings, publication.settings, lake)
     if held is None or coverage.keys() != held.keys():
+        coverage = watch_genesis(lake, coverage)
         write_coverage(lake, coverage)
         if addresses_of(coverage) - addresses_of(held or {}) and publication.reads.ledger_index() is not None:
             # The state of an address begins with the genesis.
@@ -41,6 +47,27 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
                 batch.delete(ledger_frontier, (publication.reads.network,))
     note(publication, coverage)
     return coverage
+
+
+def watch_genesis(lake: Lake, coverage: Coverage) -> Coverage:
+    """Watches the genesis outputs of the selected addresses. Returns what the filters cover then."""
+    addresses = addresses_of(coverage)
+    if addresses and lake.has("genesis"):
+        for file in lake.local_files("genesis"):
+            coverage = add_watched(lake, coverage, find_watched_in_file(file, addresses), [])
+    return coverage
+
+
+def note_late(publication: Publication, before: Coverage, coverage: Coverage) -> None:
+    """Notes and reports the milestones that filters do not cover any more (etl.lake.watch_list.add_watched)."""
+    lost = reduce(add, (subtract(milestones, coverage[each]) for each, milestones in before.items()), Intervals())
+    if lost:
+        note(publication, coverage)
+        log.warning(
+            "outputs of the selected addresses are now known that the milestones %s may spend: load the files of these "
+            "milestones again",
+            in_words(lost),
+        )
 
 
 def chosen_for(publication: Publication, keep: Sequence[str]) -> Coverage:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db import schema
-from db.coverage import check_listing
+from db.coverage import check_listing, check_spending
 from db.listing.conditions import text_of
 from db.listing.page import Keep, Listing, Page, list_lookup, list_page, read_columns
 from db.listing.streams import Sieve, lookup_source
@@ -58,6 +58,8 @@ async def list_created(
     role_keys = roles_under(requested, kinds)
     assert all(role.table.clustering == table.clustering for role, _ in role_keys), "chain ids have list_states"
     await check_listing(store, [(LOOKUP_OF_TABLE[role.table], by.key) for role, by in role_keys])
+    if spent:
+        await check_spending(store, [by.variant for by in requested])
     sieve = sieve_of(where)
     listing = Listing(
         table,

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from db import schema
-from db.coverage import check_address, check_state
+from db.coverage import HOLDING, check_address, check_state
 from db.listing.conditions import text_of
 from db.listing.cursor import CursorError
 from db.listing.page import Keep, Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
 from db.queries.lookups import By, QueryText, is_spent, list_states, roles_under, sieve_of
-from db.roles import ADDRESS, ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
+from db.roles import ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
 from db.store import Bound, Key, LedgerUnknown, Row, Store, Where
 from db.times import Window
 
@@ -24,9 +24,6 @@ UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
 
 UNSPENT_FROM = "unspent_from"
 """Key of keyspace_info: the first ledger index that `unspent_outputs` can answer; missing: all."""
-
-OWNERS = (ADDRESS, "state_controller")
-"""The variants of owners."""
 
 COMPACTED_TO = "compacted_to"
 """Key of keyspace_info: the milestone up to which spent outputs were examined. Rows of outputs that were spent by then
@@ -55,7 +52,7 @@ async def list_unspent(
     store does not keep.
     """
     for each in requested:
-        if each.variant in OWNERS:
+        if each.variant in HOLDING:
             await check_address(store, each.key)
         else:
             await check_state(store, f"the list of unspent outputs by {each.variant}")

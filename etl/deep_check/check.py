@@ -38,10 +38,11 @@ _DEFINE = {IOTA: iota.define, WORMHOLE: wormhole.define}
 _READ_STORE = {IOTA: iota.read_store, WORMHOLE: wormhole.read_store}
 
 _OWN_LOG = "all_owned() OR EXISTS (FROM log_texts)"
-"""A selective store may have proofs and a log of another archive, which its lake does not have."""
+"""A selective store may have a log of another archive, which its lake does not have."""
 
 WHERE = {
-    **{table.name: _OWN_LOG for table in (schema.interval_roots, schema.listing_tiles, schema.listing_parts)},
+    # Those of a selective store are copies: nothing in its lake leads to them.
+    **{table.name: "all_owned()" for table in (schema.interval_roots, schema.listing_tiles, schema.listing_parts)},
     **{table.name: _OWN_LOG for table in (schema.log_tiles, schema.log_heads)},
     schema.metrics_cache.name: "date NOT IN (FROM due_days)",
     schema.daily_analytics.name: "date NOT IN (FROM due_days)",

@@ -62,6 +62,15 @@ def append_rows(log: DeltaLog, frame: DataFrame, info: Mapping[str, str]) -> Non
 
 def append_table(log: DeltaLog, rows: pa.Table, info: Mapping[str, str]) -> None:
     """Appends rows of this process to a table without partitions, or creates it. No query is planned."""
+    _commit_table(log, rows, info, append=True)
+
+
+def replace_table(log: DeltaLog, rows: pa.Table, info: Mapping[str, str]) -> None:
+    """Replaces all rows of a table without partitions by rows of this process, or creates it. No query is planned."""
+    _commit_table(log, rows, info, append=False)
+
+
+def _commit_table(log: DeltaLog, rows: pa.Table, info: Mapping[str, str], *, append: bool) -> None:
     schema, key = stored_schema(log.layout), log.layout.key
 
     def write(folder: str) -> None:
@@ -70,7 +79,7 @@ def append_table(log: DeltaLog, rows: pa.Table, info: Mapping[str, str]) -> None
         batches = rows.select(schema.names).to_batches()
         write_batches(system, f"{name}/part-0.parquet", iter(batches), schema, key)
 
-    commit_files(log, write, None, info, append=True)
+    commit_files(log, write, None, info, append=append)
 
 
 def commit_files(

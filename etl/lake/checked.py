@@ -16,11 +16,14 @@ class Kept:
         places: the white-flag index of each kept message.
         proofs: the proof of each kept message (ledger.message_proof). None for the one that carries the milestone.
         cone_size: the number of messages of the milestone.
+        spent_elsewhere: ids of the outputs that Stardust transactions spent which were not kept. Empty if no address is
+            selected.
     """
 
     places: Sequence[int]
     proofs: Sequence[bytes | None]
     cone_size: int
+    spent_elsewhere: Sequence[bytes] = ()
 
 
 @dataclass(slots=True)

@@ -59,6 +59,12 @@ SOURCES = pa.schema(
 SELECTION_DDL = "filter STRING, milestones STRING"
 """The filters of a selective lake, and the milestones that each of them covers (etl/lake/coverage.py)."""
 
+WATCHED_DDL = "milestone_index INT, address BINARY, output_id BINARY"
+"""Outputs of a selective lake's addresses whose spending is looked for (etl/lake/watched_outputs.py)."""
+
+KEPT_PROOFS_DDL = "store_table STRING, row STRING"
+"""Rows of a selective store that prove its listings (etl/kept_proofs.py), each as JSON."""
+
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 KEY = "milestone_index"
@@ -71,6 +77,8 @@ TABLES: dict[str, Layout] = {
     "rejects": Layout(REJECTS_DDL, key=KEY),
     "sources": Layout(SOURCES_DDL),
     "selection": Layout(SELECTION_DDL),
+    "watched": Layout(WATCHED_DDL),
+    "kept_proofs": Layout(KEPT_PROOFS_DDL),
     "genesis": Layout(GENESIS_DDL),
     "key_ranges": Layout(KEY_RANGES_DDL),
     "vaas": Layout(VAAS_DDL, ("emitter_chain",), ("emitter_chain",)),
@@ -301,7 +309,11 @@ class Lake:
         rows = [(*each, now) for each in files]
         columns = list(zip(*rows, strict=True)) or [()] * len(SOURCES)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SOURCES, strict=True)]
-        append_table(self.log("sources"), pa.table(arrays, schema=SOURCES), self._info)
+        self.append("sources", pa.table(arrays, schema=SOURCES))
+
+    def append(self, table: str, rows: pa.Table) -> None:
+        """Appends few rows to a table, or creates it."""
+        append_table(self.log(table), rows, self._info)
 
 
 def _digest(genesis: DataFrame) -> tuple[int, int, int]:

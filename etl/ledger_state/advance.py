@@ -21,20 +21,18 @@ from db.queries.ledger import RICHEST
 from db.queries.reconciliation import RECONCILED, Reconciliation
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
-from etl.expectations import fingerprints
-from etl.expectations.balances import expected_balances, supply
+from etl.expectations.balances import supply
 from etl.expectations.comparison import LedgerComparison
-from etl.expectations.movements import expected_movements
-from etl.expectations.native_tokens import expected_native_tokens
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, unspent
 from etl.ledger_state.balances import balance_frames, balances
-from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near, owned_here
+from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near, of_owners, owned_here
 from etl.ledger_state.conflict_reasons import reason_makers
+from etl.ledger_state.expected_changes import expect_changes
 from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
-from etl.ledger_state.rich_list import Wealth
+from etl.ledger_state.rich_list import NO_WEALTH, Wealth
 from etl.report import Progress
 from etl.tables import address_history as history
 from etl.tables import lookups
@@ -149,7 +147,8 @@ class Ledger:
         placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
         # No partition begins before the first milestone that is applied.
         at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
-        first_balances = FrameSource(lambda: balances(changes, None, genesis - 1))
+        owned = of_owners(self.publication, changes)
+        first_balances = FrameSource(lambda: balances(owned, None, genesis - 1))
         makers: list[FrameMaker] = [
             lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
             lambda _: genesis_ids().of(outputs),
@@ -158,14 +157,14 @@ class Ledger:
             lambda _: token_updates().of(listed(changes), at_first),
             lambda earlier: hints(earlier.read, schema.addresses_hints, {schema.native_token_updates}),
             *map(first_balances.maker, balance_frames(chunk_size)),
-            *map(FrameSource(lambda: movements(changes, genesis)).maker, movement_frames(chunk_size)),
+            *map(FrameSource(lambda: movements(owned, genesis)).maker, movement_frames(chunk_size)),
             lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
         if self.measures is not None:
             makers += self.measures.at_genesis(changes, genesis)
-        wealth = rich_list.whole(self.publication.staging, changes)
-        publish = outputs.count() > self.publication.settings.batch_messages
         is_whole = self.publication.owners is None
+        wealth = rich_list.whole(self.publication.staging, changes) if is_whole else NO_WEALTH
+        publish = outputs.count() > self.publication.settings.batch_messages
         sums = reconciliation.at_genesis(lake.genesis(), genesis, supply(wealth.powers)) if is_whole else None
         with self.publication.store.batch(publish=publish) as batch:
             compaction.forget(batch, self.publication.reads)
@@ -196,7 +195,8 @@ class Ledger:
             placement = self._placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
-        after, moved = balances(applied, before, frontier), movements(news, genesis, receipt_ids(publication, run))
+        after = balances(of_owners(publication, applied), before, frontier)
+        moved = movements(of_owners(publication, news), genesis, receipt_ids(publication, run))
         if in_process:
             # Several frames read each of them.
             after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
@@ -226,7 +226,7 @@ class Ledger:
         days = self._days(found, held, wealth, ends, genesis, frontier, to)
         if (compared := self.expected(run)) is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
-            _expect(compared, found, frontier, to)
+            expect_changes(compared, found, frontier, to)
         sums = None
         if publication.owners is None:
             whole = publication.lake.genesis()
@@ -248,7 +248,9 @@ class Ledger:
         return to
 
     def _wealth(self, found: Found, held: Wealth, genesis: int, frontier: int, to: int) -> Wealth:
-        """The wealth distribution after milestone `to`. `held`: that at the frontier."""
+        """The wealth distribution after milestone `to`. `held`: that at the frontier. Selected addresses have none."""
+        if self.publication.owners is not None:
+            return NO_WEALTH
         if found.near is not None:
             after = rich_list.moved(held, rich_list.touched(found.near, to))
             if after is not None:
@@ -262,7 +264,7 @@ class Ledger:
         """The wealth distribution after each of these milestones of (frontier, to). `held` and `wealth`: those at the
         frontier and at `to`. Iterating raises WrongRows if `wealth` is not the one that this process computes.
         """
-        if found.near is not None or not ends:
+        if found.near is not None or not ends or self.publication.owners is not None:
             return [(each, self._wealth(found, held, genesis, frontier, each)) for each in ends]
         return day_wealth.compared(day_wealth.after(found.of_files(), [*ends, to]), to, wealth)
 
@@ -339,12 +341,3 @@ class Ledger:
             f"{first['white_flag_index']} spends {bytes(first['output_id']).hex()}, which nothing here created"
         )
         return int(first["milestone_index"]) - 1
-
-
-def _expect(compared: LedgerComparison, found: Found, frontier: int, to: int) -> None:
-    """Adds what the changes of (frontier, to] must lead to, if this process reads them."""
-    changes, before = (found.files, ()) if found.near is None else (found.near.changes, found.near.before)
-    if changes is not None:
-        compared.expect(fingerprints.BALANCES, expected_balances(changes, before, frontier, to))
-        compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, frontier, to))
-        compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, frontier, to))

@@ -4,7 +4,7 @@ There are two ways to the same changes. Far behind the frontier, spent outputs a
 genesis. Near the frontier they are read from the store; these are few milestones, so this process may hold them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.columns import bytes_at
 from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+from etl.lake.watched_outputs import HOLDERS
 from etl.tables import frames as tables
 from etl.writers.publish import Publication
 
@@ -82,8 +83,6 @@ COUNTED = pa.schema(
 )
 """The columns of a change that lookups count."""
 
-ADDRESS = pa.schema({"address": pa.binary()})
-
 OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
 """The columns of CHANGES that only Stardust outputs have."""
 
@@ -135,7 +134,8 @@ def far(
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         values = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
-    created = _with(created_by(owned_here(publication, genesis_outputs(held).unionByName(made))), null)
+    held_by = owned_here(publication, genesis_outputs(held).unionByName(made), () if null else HOLDERS)
+    created = _with(created_by(held_by), null)
     known = created.select("output_id", *(name for name in OWNED if name not in null))
     # A selective lake does not have what else its transactions spend.
     how = "left" if publication.owners is None else "inner"
@@ -167,7 +167,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     found = dict(zip(created["output_id"].to_pylist(), owners, strict=True))
     found |= reads.owners([output_id for output_id in ids if output_id not in found])
     if publication.owners is not None:
-        found = {output_id: owned for output_id, owned in found.items() if owned[1] in publication.owners}
+        found = {output_id: owned for output_id, owned in found.items() if _is_held(owned, publication.owners)}
         spent = spent.filter(pc.is_in(spent["output_id"], pa.array([*found], pa.binary())))
         ids = spent["output_id"].to_pylist()
     unknown = (None,) * len(OWNED)
@@ -177,6 +177,8 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     changed = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
     changes = changed.append_column("owner", _owners(changed))
     touched = sorted(set(changes["address"].to_pylist()) - {None})
+    if publication.owners is not None:
+        touched = [each for each in touched if each in publication.owners]
     rows = arrow_frame(spark, changes)
     begun = max(genesis + 1, window(frontier + 1, chunk_size))
 
@@ -193,12 +195,38 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     )
 
 
-def owned_here(publication: Publication, outputs: DataFrame) -> DataFrame:
-    """The outputs (`tables.created`) whose named owner the ledger state contains."""
+def owned_here(publication: Publication, outputs: DataFrame, holders: Sequence[str] = HOLDERS) -> DataFrame:
+    """The outputs (`tables.created`) that the ledger state contains: all, or those that a selected address owns,
+    governs or gets back after their expiration. `holders`: HOLDERS, as far as the outputs have them.
+    """
     if publication.owners is None:
         return outputs
-    rows = [(address,) for address in sorted(publication.owners)]
-    return outputs.join(few_rows(publication.spark, ADDRESS, rows), "address", "left_semi")
+    columns = {"address": F.col("address")} | {name: F.col(f"stardust.{name}") for name in holders}
+    found = outputs.withColumns({f"held_{name}": column for name, column in columns.items()})
+    for name in columns:
+        owners = _owners_as(publication, f"held_{name}").withColumn(f"is_{name}", F.expr("true"))
+        found = found.join(F.broadcast(owners), f"held_{name}", "left")
+    is_held = F.coalesce(*(F.col(f"is_{name}") for name in columns), F.expr("false"))
+    return found.where(is_held).drop(*(f"{each}_{name}" for each in ("held", "is") for name in columns))
+
+
+def of_owners(publication: Publication, changes: DataFrame) -> DataFrame:
+    """The changes of outputs whose named owner has a balance here: any, or a selected address."""
+    if publication.owners is None:
+        return changes
+    return changes.join(_owners_as(publication, "address"), "address", "left_semi")
+
+
+def _owners_as(publication: Publication, name: str) -> DataFrame:
+    """The selected addresses in a column of that name."""
+    rows = [(address,) for address in sorted(publication.owners or ())]
+    return few_rows(publication.spark, pa.schema({name: pa.binary()}), rows)
+
+
+def _is_held(owned: tuple[Any, ...], owners: Collection[bytes]) -> bool:
+    """`owned_here` for a row of OWNED."""
+    _, address, _, _, stardust, _ = owned
+    return address in owners or (stardust is not None and any(stardust[name] in owners for name in HOLDERS))
 
 
 def genesis_outputs(genesis: DataFrame) -> DataFrame:

@@ -39,6 +39,9 @@ class Wealth:
         return sum(addresses for addresses, _ in self.powers.values())
 
 
+NO_WEALTH = Wealth((), {})
+
+
 def power_of_ten(balance: int) -> int:
     """The n of a balance from 10^n to below 10^(n+1)."""
     return len(str(balance)) - 1

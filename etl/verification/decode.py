@@ -4,7 +4,7 @@ two ways: in processes of this machine, which write files, and in tasks of a Spa
 Decoding is the one step in which every message passes through Python. Both ways return the same rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,14 @@ from etl.lake.message_rows import DECODED_DDL
 from etl.lake.part_commits import replace_messages
 from etl.lake.part_frames import part_frame
 from etl.lake.parts import LakePart
+from etl.lake.watch_list import read_watched
+from etl.lake.watched_outputs import WATCHED
 from etl.report import Notify, Progress
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan
 from etl.verification.decode_worker import (
     KNOWN_COLUMNS,
     Check,
+    Decoded,
     DecodeTask,
     Known,
     LocalMembers,
@@ -43,6 +46,7 @@ from etl.verification.decode_worker import (
     decode_to_files,
     pass_on,
 )
+from etl.verification.spenders import decode_selected
 from ledger.eras import Coordinator, Eras
 from ledger.selection import Selection
 
@@ -85,6 +89,10 @@ class Decoding(Protocol):
     def parts(self) -> Sequence[LakePart]:
         """The files that the lake's messages were written to. Empty if the engine wrote them."""
 
+    @property
+    def watched(self) -> pa.Table:
+        """WATCHED of the decoded messages of a selection. Final when `check` of `write_milestones` runs."""
+
     def pending(self) -> DataFrame:
         """MESSAGE_DDL of the pending lines, with milestone_index UNKNOWN_MILESTONE."""
 
@@ -100,10 +108,10 @@ class Decoder:
     coordinator: Coordinator | None
     selection: Selection | None = None
 
-    @property
-    def milestone(self) -> Check:
-        """Verifies the copies of one milestone."""
-        return partial(check_planned, eras=self.eras, coordinator=self.coordinator, selection=self.selection)
+    def milestone(self, spent: Set[bytes] = frozenset()) -> Check:
+        """Verifies the copies of one milestone. `spent`: outputs of which a selection keeps the spending."""
+        checked = partial(check_planned, eras=self.eras, coordinator=self.coordinator, selection=self.selection)
+        return partial(checked, spent=spent) if spent else checked
 
     @property
     def pending(self) -> Check:
@@ -149,6 +157,7 @@ class ProcessDecoding:
     folder: Callable[[str], Path]
     results: TaskResults = field(default_factory=lambda: TaskResults(*(LocalMembers() for _ in range(4))))
     parts: Sequence[LakePart] = ()
+    watched: pa.Table = field(default_factory=WATCHED.empty_table)
     _rejects: list[Path] = field(default_factory=list)
 
     def write_milestones(self, todo: Intervals, in_lake: Intervals, check: WholeCheck) -> None:
@@ -163,7 +172,19 @@ class ProcessDecoding:
             return Known(tuple(self.lake.local_files("messages", there)) if there else (), there)
 
         tasks = decode_tasks(self.plan, todo, least, folder, known)
-        self.parts = self._parts(tasks, self.decoder.milestone, size, folder)
+        selection = self.decoder.selection
+        addresses = frozenset[bytes]() if selection is None else selection.addresses
+
+        def decode(tasks: Sequence[DecodeTask], spent: Set[bytes]) -> Iterator[Decoded]:
+            function = partial(decode_to_files, check=self.decoder.milestone(spent), addresses=addresses)
+            return self._run(function, tasks, size)
+
+        if addresses:
+            found = decode_selected(tasks, decode, read_watched(self.lake))
+            decoded, self.watched = found.decoded, found.watched
+        else:
+            decoded = list(decode(tasks, frozenset()))
+        self.parts = self._collect(decoded, folder)
         check(lambda: part_frame(self.lake.spark, self.parts), todo)
         replace_messages(self.lake, self.parts, todo)
 
@@ -171,7 +192,8 @@ class ProcessDecoding:
         """See Decoding."""
         folder = self.folder("pending")
         task = DecodeTask(0, self.plan.pending, Known((), []), folder)
-        return part_frame(self.lake.spark, self._parts([task], self.decoder.pending, 0, folder))
+        function = partial(decode_to_files, check=self.decoder.pending)
+        return part_frame(self.lake.spark, self._collect(self._run(function, [task], 0), folder))
 
     def rejects(self) -> DataFrame | None:
         """See Decoding."""
@@ -179,11 +201,15 @@ class ProcessDecoding:
             return None
         return self.lake.spark.read.schema(REJECTS_DDL).parquet(*map(str, self._rejects))
 
-    def _parts(self, tasks: Sequence[DecodeTask], check: Check, size: int, folder: Path) -> list[LakePart]:
+    def _run(
+        self, function: Callable[[DecodeTask], Decoded], tasks: Sequence[DecodeTask], size: int
+    ) -> Iterator[Decoded]:
+        return run_tasks(function, tasks, processes=parallelism(self.lake.spark), size=size, done=self._report)
+
+    def _collect(self, results: Iterable[Decoded], folder: Path) -> list[LakePart]:
+        """Takes over the results of tasks. Returns their files with messages."""
         parts: list[LakePart] = []
-        decode = partial(decode_to_files, check=check)
-        processes = parallelism(self.lake.spark)
-        for decoded in run_tasks(decode, tasks, processes=processes, size=size, done=self._report):
+        for decoded in results:
             parts += decoded.parts
             for name in ("rejected", "believed", "links", "expected"):
                 getattr(self.results, name).add(getattr(decoded.results, name).value)
@@ -203,6 +229,7 @@ class TaskDecoding:
     decoder: Decoder
     notify: Notify
     parts: Sequence[LakePart] = ()
+    watched: pa.Table = field(default_factory=WATCHED.empty_table)
 
     def __post_init__(self) -> None:
         self._in_lake: Intervals = []
@@ -211,8 +238,8 @@ class TaskDecoding:
     def write_milestones(self, todo: Intervals, in_lake: Intervals, check: WholeCheck) -> None:
         """See Decoding."""
         self._in_lake = in_lake
-        rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone, self.results))
-        check(lambda: _messages(self._decoded(self._planned(todo), self.decoder.milestone, None)), todo)
+        rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone(), self.results))
+        check(lambda: _messages(self._decoded(self._planned(todo), self.decoder.milestone(), None)), todo)
         with watched(self.lake.spark, STAGE, self.notify):
             self.lake.replace("messages", rows, todo)
 
@@ -228,7 +255,7 @@ class TaskDecoding:
         rejected = self.results.rejected.value
         rows: DataFrame | None = None
         if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
-            rows = _rejects(self._decoded(self._planned(again), self.decoder.milestone, None))
+            rows = _rejects(self._decoded(self._planned(again), self.decoder.milestone(), None))
         if UNKNOWN_MILESTONE in rejected:
             planned = arrow_frame(self.lake.spark, self.plan.pending)
             pending = _rejects(self._decoded(planned, self.decoder.pending, None))

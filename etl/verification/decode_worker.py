@@ -7,7 +7,7 @@ Worker processes and Spark's executors import this module, so it imports neither
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from etl.expectations.expected import Expected, sums_by_milestone
 from etl.lake.checked import Checked
 from etl.lake.message_rows import MessageRows
 from etl.lake.parts import LakePart, PartWriter
+from etl.lake.watched_outputs import OutputFiles, OutputWriter
 from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.lines import LineReader
@@ -135,21 +136,32 @@ class DecodeTask:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What one task returns."""
+    """What one task returns. `outputs`: of a selection with addresses."""
 
     parts: list[LakePart]
     has_rejects: bool
     results: TaskResults = field(repr=False)
+    outputs: OutputFiles | None = None
 
 
-def decode_to_files(task: DecodeTask, check: Check) -> Decoded:
-    """Decodes the lines of a task and writes the rows to files."""
+def decode_to_files(task: DecodeTask, check: Check, addresses: Collection[bytes] = ()) -> Decoded:
+    """Decodes the lines of a task and writes the rows to files. `addresses`: those of a selection."""
     results = TaskResults(LocalMembers(), LocalMembers(), LocalMembers(), LocalMembers())
     writer = PartWriter(task.folder, task.number)
-    for batch in decode_rows(_with_known(task), check, results):
+    outputs = OutputWriter(task.folder, task.number, addresses) if addresses else None
+
+    def noted(planned: dict[str, Any], reader: LineReader) -> Checked:
+        checked = check(planned, reader)
+        if outputs is not None and checked.kept is not None:
+            outputs.add_spent(checked.kept.spent_elsewhere)
+        return checked
+
+    for batch in decode_rows(_with_known(task), noted, results):
         writer.add(batch)
+        if outputs is not None:
+            outputs.add_created(batch)
     writer.close()
-    return Decoded(writer.parts, writer.has_rejects, results)
+    return Decoded(writer.parts, writer.has_rejects, results, outputs.close() if outputs is not None else None)
 
 
 def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -196,8 +208,11 @@ def check_planned(
     eras: Eras,
     coordinator: Coordinator | None,
     selection: Selection | None = None,
+    spent: Set[bytes] = frozenset(),
 ) -> Checked:
-    """Verifies the copies of one milestone. `selection`: what is kept of it. None: all messages."""
+    """Verifies the copies of one milestone. `selection`: what is kept of it, and what spends the outputs `spent`. None:
+    all messages.
+    """
     index = planned["milestone_index"]
     copies = [_copy(place, reader, index) for place in planned["copies"]]
     if planned["known"]:
@@ -207,7 +222,7 @@ def check_planned(
         _keep_reasons(checked, planned["known"])
     if selection is not None:
         place: dict[str, Any] = next(iter(planned["copies"]), {"file": "lake", "line": 0})
-        return select(checked, selection, place["file"], place["line"])
+        return select(checked, selection, place["file"], place["line"], spent)
     return checked
 
 

@@ -23,11 +23,13 @@ from db.schema import PENDING_TTL_S
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
-from etl.lake.coverage import covered_by_all
+from etl.lake.coverage import covered_by_all, read_coverage
 from etl.lake.delta import Lake, either
 from etl.lake.genesis_tables import GENESIS, GENESIS_DDL
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.parts import LakePart
+from etl.lake.watch_list import add_watched
+from etl.lake.watched_outputs import find_watched_in_file
 from etl.report import Notify, quiet
 from etl.sources.genesis import Genesis, open_genesis
 from etl.sources.limits import Limits
@@ -74,6 +76,7 @@ class Ingested:
         links: links of decoded Stardust milestones to neighbours that were not compared yet or do not fit.
         parts: the files of decoded messages, of a decoding that wrote files.
         changed: decoded milestones whose rows in the lake were replaced since.
+        coverage: what a selective lake covers without the decoded milestones. None: all messages.
     """
 
     plan: Plan
@@ -89,6 +92,7 @@ class Ingested:
     expected: Expected
     parts: Sequence[LakePart] = ()
     changed: Intervals = field(default_factory=list)
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,8 @@ class Ingest:
             self.lake.set_aside(wanted)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         if coverage is not None:
+            check = _keeping(whole, lambda: decoding.results)
             # A part of a milestone is not a copy of it.
-            check = _keeping(whole, check, lambda: decoding.results)
             in_lake, whole = [], intersect(whole, covered)
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
@@ -142,8 +146,15 @@ class Ingest:
         decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator, selection)
         decoding = decoding_of(self.lake, plan, decoder, self.folder, self.notify)
         results = decoding.results
+
+        def check_selected(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
+            nonlocal coverage
+            check(messages, milestones)
+            if coverage is not None and decoding.watched.num_rows:
+                coverage = add_watched(self.lake, coverage, decoding.watched, milestones, [messages()])
+
         if todo:
-            decoding.write_milestones(todo, in_lake, check)
+            decoding.write_milestones(todo, in_lake, check_selected)
         waiting = plan.pending.num_rows if selection is None else 0
         if waiting:
             received_at = now_s()
@@ -165,6 +176,7 @@ class Ingest:
             links=results.links.value,
             expected=Expected(dict(results.expected.value)),
             parts=decoding.parts,
+            coverage=coverage,
         )
 
     def commit(self, found: Ingested) -> None:
@@ -201,6 +213,11 @@ class Ingest:
                     columns = zip(*rows, strict=True)
                     arrays = [pa.array(column, each.type) for column, each in zip(columns, GENESIS, strict=True)]
                     writer.write_batch(pa.record_batch(arrays, schema=GENESIS))
+        coverage = read_coverage(self.lake)
+        if coverage is not None and not self.lake.has("genesis"):
+            addresses = Selection(frozenset(coverage)).addresses
+            watched = find_watched_in_file(folder / "part-0.parquet", addresses)
+            add_watched(self.lake, coverage, watched, [])
         try:
             self.lake.set_genesis(self.spark.read.schema(GENESIS_DDL).parquet(str(folder)))
             keep_keys(self.lake, genesis.coordinator_public_keys, genesis.ledger_index + 1)
@@ -216,19 +233,18 @@ class Ingest:
         self.lake.replace("rejects", rows, todo, files=plan.names)
 
 
-def _keeping(whole: Intervals, check: WholeCheck, results: Callable[[], TaskResults]) -> WholeCheck:
-    """Returns the check, which raises ValueError if a milestone whose messages the lake has is rejected this time."""
+def _keeping(whole: Intervals, results: Callable[[], TaskResults]) -> WholeCheck:
+    """Returns a check that raises ValueError if a milestone is rejected of which the lake has messages."""
 
-    def checked(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
+    def check(*_: object) -> None:
         lost = of_indices(index for index in results().without_messages() if contains(whole, index))
         if lost:
             raise ValueError(
                 f"milestones {in_words(lost)}: rejected in these files, but the lake has messages of them, which would "
                 "be lost; nothing was changed. `permanode archive validate` shows the reasons"
             )
-        check(messages, milestones)
 
-    return checked
+    return check
 
 
 def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:

@@ -5,7 +5,7 @@ executors import this module, so it imports neither PySpark nor delta-rs.
 """
 
 import heapq
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from etl.lake.checked import Checked, Kept
 from etl.sources.cone import INCLUDED, Message
@@ -27,9 +27,10 @@ from ledger.stardust.outputs import owner_at
 ZERO_TRANSACTION = bytes(32)
 
 
-def select(checked: Checked, selection: Selection, file: str, line: int) -> Checked:
-    """Returns the milestone with the kept messages only. Of one that is not `signed`, or a message of which has no
-    proof, nothing is kept, and `file` and `line` are the place of the reject.
+def select(checked: Checked, selection: Selection, file: str, line: int, spent: Set[bytes] = frozenset()) -> Checked:
+    """Returns the milestone with the kept messages only: those that a filter matches, and those that spend one of the
+    outputs `spent` (ids). Of a milestone that is not `signed`, or a message of which has no proof, nothing is kept, and
+    `file` and `line` are the place of the reject.
     """
     if checked.verified is None or LEVELS.index(weakest(checked.verified)) < LEVELS.index(SIGNED):
         reached = "incomplete" if checked.verified is None else checked.verified
@@ -37,20 +38,27 @@ def select(checked: Checked, selection: Selection, file: str, line: int) -> Chec
         return _without_messages(checked, file, line, reason)
     milestone = checked.milestone
     assert milestone is not None
-    places = [
-        place
-        for place, (entry, data) in enumerate(checked.messages)
-        if selection.has_milestone(checked.milestone_index)
-        or entry.message.payload == milestone
-        or matches(entry.message, data, checked.codec, selection)
-    ]
+    places, elsewhere = [], list[bytes]()
+    for place, (entry, data) in enumerate(checked.messages):
+        if (
+            selection.has_milestone(checked.milestone_index)
+            or entry.message.payload == milestone
+            or matches(entry.message, data, checked.codec, selection)
+        ):
+            places.append(place)
+        elif selection.addresses and entry.inclusion_state == INCLUDED:
+            inputs = _spent_by(entry.message)
+            if spent and not spent.isdisjoint(inputs):
+                places.append(place)
+            else:
+                elsewhere += inputs
     proofs = _prove(checked, milestone, places)
     for place, proof in zip(places, proofs, strict=True):
         entry, data = checked.messages[place]
         if REFERENCED not in proof.find_claims(milestone, data):
             reason = f"selection: no path from the milestone to message {entry.message_id.hex()}"
             return _without_messages(checked, file, line, reason)
-    kept = Kept(places, [encode_proof(proof) or None for proof in proofs], len(checked.messages))
+    kept = Kept(places, [encode_proof(proof) or None for proof in proofs], len(checked.messages), elsewhere)
     messages = [checked.messages[place] for place in places]
     return Checked(
         checked.milestone_index, milestone, messages, checked.rejects, checked.verified, checked.codec, kept=kept
@@ -77,6 +85,14 @@ def matches(message: Message, data: bytes, codec: Codec, selection: Selection) -
             return True
         return _unlocks(payload.unlocks, selection.addresses) or _of_outputs(payload, data, codec, selection)
     return False
+
+
+def _spent_by(message: Message) -> list[bytes]:
+    """The ids of the outputs that a Stardust transaction spends. The owners of Chrysalis outputs sign."""
+    payload = message.payload
+    if not isinstance(payload, stardust.Transaction):
+        return []
+    return [ids.output_id(each.transaction_id, each.index) for each in payload.essence.inputs]
 
 
 def _unlocks(unlocks: Sequence[object], addresses: Collection[bytes]) -> bool:

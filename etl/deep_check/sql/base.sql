@@ -1,7 +1,10 @@
--- Whose outputs are in the ledger state: those of all addresses, or those of the addresses that a lake keeps.
+-- Whose balances are in the ledger state: those of all addresses, or of the addresses that a lake keeps. And which outputs:
+-- those that these addresses own, govern, or get back after their expiration.
 CREATE MACRO all_owned() AS (SELECT count(*) = 0 FROM lake_selection);
 CREATE MACRO is_owned(address) AS
   all_owned() OR ('address:0x' || hex_text(address)) IN (SELECT filter FROM lake_selection);
+CREATE MACRO is_held(address, stardust) AS
+  is_owned(address) OR is_owned(stardust.governor) OR is_owned(stardust.expiration_return);
 
 -- Messages of the lake with the columns that several queries read. A Stardust milestone has a row without message_id.
 CREATE VIEW cones AS
@@ -33,7 +36,7 @@ WHERE output.kind <> 2;
 -- Outputs of genesis, once they were applied.
 CREATE VIEW genesis_outputs AS
 SELECT milestone_index, ms_timestamp, output_id, message_id, kind AS output_type, address, amount, data, stardust
-FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL AND is_owned(address);
+FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL AND is_held(address, stardust);
 
 -- Every input of a transaction with the bytes of its unlock and the address that signed it.
 CREATE VIEW attached_inputs AS
@@ -56,7 +59,7 @@ FROM (
 CREATE VIEW ledger_outputs AS
 SELECT milestone_index, ms_timestamp, white_flag_index, message_id, idx, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust
-FROM attached_outputs WHERE included AND is_owned(address)
+FROM attached_outputs WHERE included AND is_held(address, stardust)
 UNION ALL
 SELECT milestone_index, ms_timestamp, NULL, message_id, NULL, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END, stardust

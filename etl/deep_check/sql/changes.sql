@@ -25,7 +25,7 @@ FROM (
   SELECT address, milestone_index, sum(sign * amount) AS balance, sum(sign) AS unspent_count,
     sum(CASE WHEN output_type = 1 THEN sign * amount ELSE 0 END) AS dust_allowance,
     sum(CASE WHEN output_type = 0 AND amount < 1000000 THEN sign ELSE 0 END) AS dust_outputs
-  FROM (SELECT *, CASE WHEN is_spent THEN -1 ELSE 1 END AS sign FROM changes)
+  FROM (SELECT *, CASE WHEN is_spent THEN -1 ELSE 1 END AS sign FROM changes WHERE is_owned(address))
   GROUP BY address, milestone_index
 )
 WINDOW so_far AS (PARTITION BY address ORDER BY milestone_index);

@@ -46,7 +46,7 @@ WITH parts AS (
     min(coalesce(white_flag_index, 2147483647)) AS white_flag_index, max(ms_timestamp) AS ms_timestamp,
     sum(CASE WHEN is_spent THEN -amount ELSE amount END) AS amount, bool_or(is_spent) AS has_spent,
     bool_or(NOT is_spent) AS has_received
-  FROM changes GROUP BY milestone_index, transaction_id, address
+  FROM changes WHERE is_owned(address) GROUP BY milestone_index, transaction_id, address
 ),
 effects AS (
   SELECT milestone_index, transaction_id, min(white_flag_index) AS white_flag_index,
@@ -142,6 +142,7 @@ SELECT network() AS network, ledger_index, power, sum(addresses) AS addresses, s
 FROM wealth_steps JOIN (
   SELECT milestone_index, power, sum(addresses) AS addresses, sum(amount) AS amount FROM powers GROUP BY ALL
 ) ON milestone_index <= ledger_index
+WHERE all_owned()
 GROUP BY ledger_index, power HAVING sum(addresses) <> 0;
 
 -- table: rich_list

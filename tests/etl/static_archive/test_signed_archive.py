@@ -20,8 +20,9 @@ from db.connect import open_store
 from db.queries.listing_proofs import fetch_trees
 from db.queries.log import get_audit_path, get_head
 from db.store import NotFound
+from etl import runs
 from etl.deep_check.check import Setup, check_rows
-from etl.kept_proofs import keep_proofs
+from etl.kept_proofs import STORED, keep_proofs
 from etl.static_archive.check import check
 from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
@@ -361,6 +362,12 @@ def test_a_selective_permanode_has_the_proofs_of_its_listings(signed: Case, stor
             asyncio.run(of_server(part, [other]))
     assert loading.load(*sources).exit_code == 0, "loads do not take the copied log for their own"
     with closing(open_store(loading.store)) as store:
+        before = [[*store.read_all(table)] for table in STORED]
+    assert loading.rebuild().exit_code == 0
+    with closing(open_store(loading.store)) as store:
+        assert [[*store.read_all(table)] for table in STORED] == before, "a rebuild keeps proofs"
+    assert asyncio.run(of_server(part, pages)) == asyncio.run(of_server(signed, pages))
+    with closing(open_store(loading.store)) as store:
         assert [each for each in check_rows(Setup(loading.store, part.lake), store) if each.faults] == []
     with closing(open_store(loading.store, writable=True)) as store:
         (row, *_) = [row for row in store.read_all(schema.tags) if row["tag"] == tag.hex()]
@@ -371,6 +378,23 @@ def test_a_selective_permanode_has_the_proofs_of_its_listings(signed: Case, stor
         keep_proofs(loading.store, part.lake, str(signed.archive), [])
     with pytest.raises(ValueError, match="this store keeps all messages"):
         keep_proofs(signed.loading.store, signed.lake, str(signed.archive), [])
+
+
+def test_a_purged_permanode_takes_the_proofs_of_the_archive_that_it_published(
+    signed: Case, stores: Stores, tmp_path: Path
+) -> None:
+    tag, address = selected_keys(signed.network)
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    loading = stores((100_000, 100_000), signed.network)
+    loading = replace(loading, store=replace(loading.store, log_key=signed.loading.store.log_key))
+    loading.load(*sources, genesis=genesis)
+    runs.reduce(loading.store, loading.settings, [f"tag:0x{tag.hex()}", f"address:0x{address.hex()}"])
+    part = Case(loading, signed.archive)
+    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    pages = [each for each in pages_of(signed.network) if each.place[1:] in (tag, address)]
+    assert asyncio.run(of_server(part, pages)) == asyncio.run(of_server(signed, pages))
+    with closing(open_store(loading.store)) as store:
+        assert [each for each in check_rows(Setup(loading.store, part.lake), store) if each.faults] == []
 
 
 def other_key(signed: Case) -> VerifierKey:
