@@ -18,6 +18,7 @@ from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked, differing
+from tests.etl.ledger_state.test_stardust_ledger import snapshot_after
 from tests.etl.selective.test_selected_ledger import GENESIS, OF_ADDRESS
 from tests.etl.selective.test_selective import coverage
 from tests.etl.store_rows import COMPARED, by_key
@@ -200,3 +201,24 @@ def test_a_purge_keeps_the_same(stores: Stores, files: dict[str, list[Path]]) ->
     loading.load(*files["stardust"], genesis=GENESIS["stardust"])
     assert runs.reduce(loading.store, loading.settings, [f"address:0x{each}" for each in addresses]).exit_code == 0
     check(loading, "stardust", addresses)
+
+
+def test_from_a_full_snapshot_on_the_state_is_that_of_the_whole_ledger(
+    stores: Stores, files: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    addresses, snapshot, early = unnamed(UNNAMED[0]), tmp_path / "full.bin", {34, 43}
+    snapshot.write_bytes(snapshot_after(24))
+    later = files["stardust"][19:]
+    loading = a_store(stores, "stardust")
+    loading.load(*(files["stardust"][each - 1] for each in early), keep=[f"address:0x{each}" for each in addresses])
+    assert loading.load(*later, genesis=snapshot).ledger_index == min(early) - 1, "they may spend what the snapshot has"
+    assert loading.load(*later).ledger_index == LAST
+    found, whole = of_addresses(loading.rows(), addresses), of_addresses(expected("stardust"), addresses)
+    for name in OF_ADDRESS:
+        rows = [row for row in whole[name] if row["milestone_index"] > 24]
+        assert [row for row in found[name] if row["milestone_index"] > 24] == rows, name
+    unspent = [
+        {(row["lookup"], row["output_id"]) for row in each["unspent_outputs"] if row["spent_milestone_index"] is None}
+        for each in (found, whole)
+    ]
+    assert unspent[0] == unspent[1]
