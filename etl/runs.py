@@ -173,9 +173,12 @@ def analytics(
 ) -> Report:
     """Computes the analytics of the complete milestones of [first, last), and of their days, again from the lake.
 
-    `only`: one step of etl.analytics.catch_up.STEPS. Default: all steps.
+    `only`: one step of etl.analytics.catch_up.STEPS. Default: all steps. A selective store has no analytics: nothing is
+    computed.
     """
     with open_run(store_settings, settings, notify, None) as publication:
+        if publication.lake.has("selection"):
+            return publication.report
         wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
         last_known = publication.report.ledger_index = publication.reads.ledger_index()
         ledger = [] if last_known is None else intersect([(0, last_known)], wanted)

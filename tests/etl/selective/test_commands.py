@@ -72,3 +72,6 @@ def test_a_purge_reports_what_is_left(run: Any, archive: str) -> None:
     assert report["messages"] == len(tagged("chrysalis")[TAG]) + 50
     assert json.loads(run("status", "--json"))["kept"] == {f"tag:0x{TAG}": [[1, 50]]}
     assert run("purge") == "0 rows deleted\n"
+    run("job", "analytics")
+    run("analytics", "--all")
+    assert "ms_analytics" not in run("status", "--tables")
