@@ -105,6 +105,8 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
             connected.client.disable_reattachable_execute()
             connected.client._stub.ExecutePlan = WholeResponses(connected.client._channel)
             session.conf.set("spark.sql.session.timeZone", "UTC")
+            # Otherwise each call searches its line, and IPython on the whole path: a sixth of a load of 50 milestones.
+            session.conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
             _running.append(session)
             try:
                 yield session

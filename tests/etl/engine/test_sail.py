@@ -54,6 +54,15 @@ def test_a_session_within_another_is_that_one_and_frames_are_sparks_again_after_
     assert not on_sail()
 
 
+def test_no_call_looks_for_the_line_that_made_it(sail: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark does by default, once for each column, and imports IPython if it finds it."""
+    monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", None)
+    captured: list[int] = []
+    monkeypatch.setattr("pyspark.errors.utils._capture_call_site", captured.append)
+    assert sail.range(3).select(F.col("id") + 1).count() == 3
+    assert captured == []
+
+
 def test_substring_of_bytes_is_of_text_there_and_of_bytes_here(sail: SparkSession) -> None:
     data = bytes(range(250, 256)) + bytes(4)
     rows = arrow_frame(sail, pa.table({"data": [data]}))
