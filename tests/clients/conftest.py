@@ -13,6 +13,7 @@ from tests.api.oracle import Oracle
 from tests.api.processes import permanode_of
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
+from tests.clients.drive import end_drivers
 from tests.clients.installs import Node, install_node
 from tests.reference import ORACLE
 
@@ -43,6 +44,13 @@ def server(
     config = fill_networks(folder, oracle, stardust, world)
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as base:
         yield base
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drivers() -> Iterator[None]:
+    """Ends the drivers with the session."""
+    yield
+    end_drivers()
 
 
 @pytest.fixture(scope="session")

@@ -1,23 +1,114 @@
 """Runs an external client: its driver reads calls from stdin and prints one JSON line with the result of each.
 
 A driver prints {"answer": …} or {"refused": status, "message": …} for every call, in order. Any other error ends the
-driver and fails the test.
+driver and fails the test. One process of a driver serves all tests: starting one takes up to 1 s of CPU time.
 """
 
+import contextlib
 import json
+import os
 import shutil
 import subprocess
+import tempfile
+import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pytest
 
 from tests.clients.installs import HERE, Node
 
 TIMEOUT_S = 60
 
+FEW = 60
+"""So many requests of a method are all made."""
+
+SPREAD = 8
+"""Of more, one in so many is made, beside those with an answer of another shape. tests/api requests everything."""
+
 ApiRequests: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
 """A call of a client's method: (arguments, the whole answer)."""
+
+
+def shape_of(value: Any) -> Any:
+    """What a value consists of: the names and types of its parts, the values of `type`, the kinds of a list's items."""
+    if isinstance(value, dict):
+        return tuple((key, each if key == "type" else shape_of(each)) for key, each in sorted(value.items()))
+    return frozenset(map(shape_of, value)) if isinstance(value, list) else type(value)
+
+
+def varied(api_requests: ApiRequests) -> list[tuple[tuple[Any, ...], Any]]:
+    """Few requests are all returned; of more, two with an answer of each shape and one in SPREAD of the others."""
+    requests = list(api_requests)
+    counts = Counter[Any]()
+    found = []
+    for number, (arguments, answer) in enumerate(requests):
+        shape = shape_of(answer)
+        counts[shape] += 1
+        if len(requests) <= FEW or counts[shape] <= 2 or number % SPREAD == 0:
+            found.append((arguments, answer))
+    return found
+
+
+class Running:
+    """The process of a driver, which serves every test that has its command."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (`end` closes it)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+
+    def ask(self, calls: Sequence[Any]) -> list[Any]:
+        """The outcomes of the calls up to the one at which the process ended, if it did."""
+        sending = threading.Thread(target=self._send, args=["".join(f"{json.dumps(call)}\n" for call in calls)])
+        limit = threading.Timer(TIMEOUT_S, self._process.kill)
+        sending.start()
+        limit.start()
+        assert self._process.stdout is not None
+        found = [json.loads(line) for line in islice(self._process.stdout, len(calls))]
+        limit.cancel()
+        sending.join()
+        return found
+
+    def _send(self, lines: str) -> None:
+        assert self._process.stdin is not None
+        # A driver may print its lines without input, or may have ended.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(lines)
+            self._process.stdin.flush()
+
+    def printed(self) -> str:
+        """Its errors so far."""
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def end(self) -> int:
+        """Ends the process and returns its exit code."""
+        try:
+            rest, _ = self._process.communicate(timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            rest, _ = self._process.communicate()
+        assert rest == ""
+        self.errors.close()
+        return self._process.returncode
+
+
+RUNNING: dict[tuple[str, ...], Running] = {}
+"""The processes by their commands."""
+
+
+def end_drivers() -> None:
+    """Ends all drivers. AssertionError if one fails."""
+    running = [*RUNNING.items()]
+    RUNNING.clear()
+    assert {command: code for command, code in [(command, each.end()) for command, each in running] if code} == {}
 
 
 @dataclass(frozen=True)
@@ -28,11 +119,14 @@ class Driver:
 
     def ask(self, calls: Sequence[Any]) -> list[Any]:
         """The outcome of each call, responses and errors."""
-        lines = "".join(f"{json.dumps(call)}\n" for call in calls)
-        done = subprocess.run(self.command, input=lines, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
-        assert done.returncode == 0, done.stderr
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        assert len(found) == len(calls), done.stderr
+        if self.command not in RUNNING:
+            RUNNING[self.command] = Running(self.command)
+        running = RUNNING[self.command]
+        found = running.ask(calls)
+        if len(found) != len(calls):
+            printed = running.printed()
+            RUNNING.pop(self.command).end()
+            pytest.fail(f"{calls[len(found)]}: the driver ended: {printed}")
         return found
 
     def answers(self, calls: Sequence[Any]) -> list[Any]:
@@ -43,8 +137,8 @@ class Driver:
         return [each["answer"] for each in found]
 
     def check(self, method: str, api_requests: ApiRequests, *, ordered: bool = True) -> None:
-        """Calls a method with those arguments and compares every whole response; not `ordered`: lists in any order."""
-        requests = list(api_requests)
+        """Calls a method with varied arguments and compares every whole response; not `ordered`: lists in any order."""
+        requests = varied(api_requests)
         assert requests
         found = self.answers([[method, *arguments] for arguments, _ in requests])
         for (arguments, expected), answer in zip(requests, found, strict=True):
