@@ -68,7 +68,7 @@ def permanode_of(log: Path, **settings: str) -> Iterator[str]:
 def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
     """Returns when the server responds; fails if the process ends first."""
     with httpx.Client(base_url=base) as client:
-        for _ in range(200):
+        for _ in range(600):
             assert process.poll() is None, "the server ended"
             try:
                 if client.get("/health").status_code == 200:

@@ -45,7 +45,7 @@ class Proved:
     """Messages whose milestone migrated funds to an address, which Chronicle's transactions leave out."""
     archive: Archive
 
-    def keys(self, family: str, count: int = 6) -> list[bytes]:
+    def keys(self, family: str, count: int = 4) -> list[bytes]:
         """Keys of a family: those with most rows, and one of the others."""
         number = BY_NAME[family].number
         found = sorted((key for each, key in self.rows if each == number), key=lambda key: -len(self.rows[number, key]))

@@ -1,4 +1,4 @@
-"""Property tests of the fixture `store`: 40 examples on the embedded store, and 10 on a cluster, where each takes many
+"""Property tests of the fixture `store`: 25 examples on the embedded store, and 10 on a cluster, where each takes many
 times as long.
 """
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 EMBEDDED, CLUSTER = (
     settings(max_examples=count, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    for count in (40, 10)
+    for count in (25, 10)
 )
 
 

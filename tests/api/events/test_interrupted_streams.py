@@ -15,7 +15,7 @@ from tests.api.events.test_events import growing, parsed
 from tests.api.oracle import Oracle
 from tests.api.processes import SERVERS, free_port, started, wait_for
 
-ENDS = (20, 30, 40, 50)
+ENDS = (30, 50)
 """The newest milestone of the store while each of the servers runs."""
 
 MOST_BYTES = 3_000

@@ -108,8 +108,10 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def listings(is_served: Callable[[Described], bool]) -> Iterator[tuple[Described, str]]:
-    """The routes with pages, and the name of their cursor."""
+    """The operations with pages, and the name of their cursor. The same handlers serve their aliases."""
     for each in described():
+        if each.is_alias:
+            continue
         for parameter in each.operation.get("parameters", ()):
             wanted = parameter["in"] == "query" and parameter["name"] in NAMES
             is_page = not parameter["schema"].get("description", "").startswith(NOT_LISTED)

@@ -19,8 +19,8 @@ from tests.api.served import SLOW_S
 
 pytestmark = pytest.mark.thorough
 
-WORKERS = (1, 2)
-EACH_SERVER = pytest.mark.parametrize("http_server", SERVERS)
+EACH_SERVER = pytest.mark.parametrize(("http_server", "workers"), [("uvicorn", 1), ("uvicorn", 2), ("granian", 2)])
+"""Both servers as a supervisor of workers, and one of them alone."""
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,6 @@ def test_head_sends_the_headers_of_get_and_not_a_byte_more(server: str, oracle: 
 
 
 @EACH_SERVER
-@pytest.mark.parametrize("workers", WORKERS)
 def test_sigterm_lets_requests_under_way_finish(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
@@ -134,7 +133,6 @@ def test_sigterm_lets_requests_under_way_finish(
 
 
 @EACH_SERVER
-@pytest.mark.parametrize("workers", WORKERS)
 def test_requests_that_take_longer_than_allowed_do_not_delay_the_end(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
@@ -159,7 +157,6 @@ def test_requests_that_take_longer_than_allowed_do_not_delay_the_end(
 
 
 @EACH_SERVER
-@pytest.mark.parametrize("workers", WORKERS)
 def test_the_access_log_is_json_lines_on_stderr(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
@@ -197,7 +194,6 @@ def counted(text: str, **labels: str) -> float:
 
 
 @EACH_SERVER
-@pytest.mark.parametrize("workers", WORKERS)
 def test_any_worker_reports_what_all_of_them_answered(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:

@@ -189,7 +189,7 @@ async def test_every_listing_begins_and_ends_where_requested(
     paths, filled = set(), 0
     for listing in Listings(stardust, some):
         paths.add(listing.items)
-        for start, end in spans(time_of):
+        for number, (start, end) in enumerate(spans(time_of)):
             edges = {name: str(edge) for name, edge in (("start", start), ("end", end)) if edge is not None}
             expected = [
                 item
@@ -197,9 +197,8 @@ async def test_every_listing_begins_and_ends_where_requested(
                 if is_after(start, index, time_of) and is_before(end, index, time_of)
             ]
             filled += 0 < len(expected) < len(listing.rows)
-            for page_size in (3, 1000):
-                newest = await walk(spanned_app, listing, page_size, edges | {"sort": "newest"})
-                assert newest == expected, (listing.path, listing.query, edges)
+            newest = await walk(spanned_app, listing, (3, 1000)[number % 2], edges | {"sort": "newest"})
+            assert newest == expected, (listing.path, listing.query, edges)
             assert await walk(spanned_app, listing, 7, edges | {"sort": "oldest"}) == expected[::-1]
     assert len(paths) >= 4
     assert filled > 20

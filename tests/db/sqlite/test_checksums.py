@@ -30,7 +30,7 @@ from tests.etl.store_rows import stored_rows
 from tests.reference import ORACLE
 
 CHUNK_SIZE, PARTITION_SIZE = 20, 30
-FLIPS, ALL_FLIPS = 60, 1_000
+FLIPS, ALL_FLIPS = 20, 1_000
 """Bits that are inverted one after another by default, and with `--slow`."""
 
 HEADER_BITS = 100 * 8
