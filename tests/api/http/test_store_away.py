@@ -22,6 +22,14 @@ pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
 DEADLINE_S = 1.0
 BACK_S = 30.0
+FIRST = 12
+"""Milestones that are written to the cluster."""
+
+
+@pytest.fixture(scope="module")
+def oracle(oracle: Oracle) -> Oracle:
+    """The first milestones of the ledger."""
+    return replace(oracle, milestones=oracle.milestones[:FIRST], pending=[])
 
 
 @pytest.fixture(scope="module")
