@@ -4,6 +4,7 @@ Each function takes an IotaRun and returns the IotaRun for the next step. A step
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -257,15 +258,26 @@ def advance_ledger(run: IotaRun) -> IotaRun:
     return replace(run, changes=changes)
 
 
-def prove_listings(run: IotaRun) -> IotaRun:
-    """Hashes the milestones of the ledger state, and the listings of the intervals that they complete. A selective
-    store does not have the rows of other keys.
+def prove_and_analyse(run: IotaRun) -> IotaRun:
+    """Hashes the milestones of the ledger state, and the listings of the intervals that they complete. Meanwhile
+    computes the analytics of all milestones and days that have none: hashing uses one core.
+
+    A selective store has neither, because it does not have the rows of other keys.
     """
     if run.coverage is not None:
         return run
-    with run.publication.report.timed("listings"):
-        ListingTrees(run.publication).advance(days=run.days)
+    with ThreadPoolExecutor(1, thread_name_prefix="listings") as pool:
+        proving = pool.submit(_prove_listings, run)
+        if run.analytics:
+            analyse.catch_up(run.publication, days=run.days)
+        proving.result()
     return run
+
+
+def _prove_listings(run: IotaRun) -> None:
+    with run.publication.report.timed("listings"):
+        found = None if run.changes is None else run.changes.changes
+        ListingTrees(run.publication, found).advance(days=run.days)
 
 
 def append_to_log(run: IotaRun) -> IotaRun:
@@ -281,13 +293,6 @@ def restore_kept_proofs(run: IotaRun) -> IotaRun:
     if run.coverage is not None:
         publication = run.publication
         restore_proofs(publication.lake, publication.store, publication.store_settings.chunk_size)
-    return run
-
-
-def catch_up_analytics(run: IotaRun) -> IotaRun:
-    """Computes the analytics of all milestones and days that have none. A selective store has none at all."""
-    if run.analytics and run.coverage is None:
-        analyse.catch_up(run.publication, days=run.days)
     return run
 
 

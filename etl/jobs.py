@@ -24,8 +24,7 @@ IOTA: tuple[Step[IotaRun], ...] = (
     Step("coverage", "notes which milestones the filters cover", iota.note_coverage),
     Step("rejects", "reports the rejected lines", iota.report_rejects),
     Step("ledger", "applies complete milestones to the ledger state", iota.advance_ledger),
-    Step("listings", "hashes listings, so that they can be proved complete", iota.prove_listings),
-    Step("analytics", "computes the analytics of milestones and days that have none", iota.catch_up_analytics),
+    Step("analytics", "hashes listings for their proofs; computes analytics that are missing", iota.prove_and_analyse),
     Step("full", "with `level = full`: verifies milestones against the ledger state", iota.verify_fully),
     Step("log", "appends complete milestones to the transparency log and signs its checkpoint", iota.append_to_log),
 )
@@ -37,7 +36,7 @@ IOTA_REBUILD: tuple[Step[IotaRun], ...] = (
     _SELECTION,
     Step("fork", "rejects a lake whose milestones differ from the transparency log", iota.reject_fork),
     Step("tables", "replaces all rows of the store by those of the lake", iota.refill_tables),
-    *(step for step in IOTA if step.name in ("ledger", "listings", "analytics", "full", "log")),
+    *(step for step in IOTA if step.name in ("ledger", "analytics", "full", "log")),
     Step("proofs", "writes the proofs that a selective store keeps again", iota.restore_kept_proofs),
     Step("rejects", "counts the rejects of the lake", iota.report_rejects),
 )

@@ -7,7 +7,7 @@ Invariants:
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -23,7 +24,7 @@ from db.partitions import ms_range_id
 from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import Batch, Value
 from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
-from etl.completeness.milestones import FLAGS, Change, milestone_rows
+from etl.completeness.milestones import CHANGE, FLAGS, Change, milestone_rows
 from etl.completeness.rows import ORDER, listing_rows
 from etl.completeness.trees import WrittenTree, write_tree
 from etl.engine.arrow_frames import collected
@@ -35,8 +36,8 @@ from ledger.completeness.families import BY_NAME
 from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
-MESSAGES_AT_ONCE = 250_000
-"""Messages whose rows are sorted at once, about."""
+MESSAGES_AT_ONCE = 125_000
+"""Messages whose rows are sorted at once, about, while those of the step before are hashed."""
 
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
@@ -46,15 +47,41 @@ for a load that computes the analytics of days.
 UPDATES = bytes([BY_NAME["ledger_updates_by_address"].number])
 
 
+@dataclass(frozen=True)
+class Step:
+    """The milestones (done, to].
+
+    Attributes:
+        done: the last milestone of the step before.
+        to: the last one.
+        closed: the intervals that they complete, smaller ones first.
+        rows: ORDER of those of level 0, without the ledger's changes.
+        begun: the first batch of `rows`. It comes when the engine has sorted all of them.
+    """
+
+    done: int
+    to: int
+    closed: Sequence[Interval]
+    rows: Iterator[pa.RecordBatch]
+    begun: Future[list[pa.RecordBatch]]
+
+    @property
+    def smallest(self) -> list[Interval]:
+        """The intervals of level 0."""
+        return [each for each in self.closed if each.level == 0]
+
+
 @dataclass
 class ListingTrees:
     """The trees of one store.
 
     Attributes:
         publication: the store, and the lake that the trees follow from.
+        found: CHANGES of all milestones that are new, if this run has them. Reading them from the store takes longer.
     """
 
     publication: Publication
+    found: DataFrame | None = None
     _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
     """Those of this run that a larger interval needs."""
 
@@ -72,19 +99,31 @@ class ListingTrees:
         if report.run.startswith(AT_HEAD) and not days:
             large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
             frontier = min(frontier, next((each.end - 1 for each in large), frontier))
-        before = done
-        for to in self._steps(done, frontier):
-            self.publication.notify(Progress("listings", done - before, frontier - before, "milestones"))
-            self._step(first, before, done, to, frontier)
-            done = to
+        for step in self._steps(first, done, frontier):
+            self.publication.notify(Progress("listings", step.done - done, frontier - done, "milestones"))
+            self._write_step(first, done, step, frontier)
 
     def _done(self, first: int) -> int:
         """The last milestone that is done; `first` − 1 before the first one."""
         begun, done = (self.publication.reads.info(name) for name in (PROVED_FROM, PROVED_TO))
         return int(done) if done is not None and begun == str(first) else first - 1
 
-    def _steps(self, done: int, frontier: int) -> Iterator[int]:
-        """The last milestones of steps with about MESSAGES_AT_ONCE messages, which end with intervals of level 0."""
+    def _steps(self, first: int, done: int, frontier: int) -> Iterator[Step]:
+        """Yields steps, which end with intervals of level 0. The engine sorts the rows of the next one meanwhile."""
+        with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
+            waiting: Step | None = None
+            for to in self._ends(done, frontier):
+                closed = list(closing(first, done, to))
+                rows = self._sorted_rows(first, [each for each in closed if each.level == 0])
+                following = Step(done, to, closed, rows, pool.submit(_first, rows))
+                if waiting is not None:
+                    yield waiting
+                waiting, done = following, to
+            if waiting is not None:
+                yield waiting
+
+    def _ends(self, done: int, frontier: int) -> Iterator[int]:
+        """The last milestones of steps with about MESSAGES_AT_ONCE messages."""
         if frontier <= done:
             return
         if frontier - done > size_of(0):
@@ -100,25 +139,19 @@ class ListingTrees:
                     waiting = 0
         yield frontier
 
-    def _step(self, first: int, before: int, done: int, to: int, frontier: int) -> None:
-        """Writes the milestones (done, to] and what they complete. `before`: where the run began, `frontier`: where it
+    def _write_step(self, first: int, before: int, step: Step, frontier: int) -> None:
+        """Writes the milestones of a step and what they complete. `before`: where the run began, `frontier`: where it
         will end.
         """
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
-        closed = list(closing(first, done, to))
-        smallest = [each for each in closed if each.level == 0]
+        closed, smallest, done, to = step.closed, step.smallest, step.done, step.to
         start = min(done + 1, smallest[0].start) if smallest else done + 1
-        with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
-            # The engine sorts meanwhile. Its first batch comes when it has sorted all rows.
-            batches = self._sorted_rows(first, smallest)
-            sorting = pool.submit(lambda: [*islice(batches, 1)])
-            changes = self._changes(max(first, start), to)
-            run = [(done + 1, to)]
-            rows = milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size)
-            milestones = list(rows)
-            assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
-            begun = sorting.result()
-        leaves = self._smallest(smallest, chain(begun, batches), changes)
+        changes = self._changes(max(first, start), to)
+        run = [(done + 1, to)]
+        rows = milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size)
+        milestones = list(rows)
+        assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
+        leaves = self._smallest(smallest, chain(step.begun.result(), step.rows), changes)
         shared: dict[Interval, list[Shared]] = {}
         for interval in closed:
             if interval.level == 0:
@@ -148,7 +181,8 @@ class ListingTrees:
 
     def _changes(self, start: int, to: int) -> dict[int, list[Change]]:
         """The changes of the milestones [start, to], each in the order in which they took effect."""
-        changes = self.publication.reads.changes(start, to)
+        reads = self.publication.reads
+        changes = reads.changes(start, to) if self.found is None else _in_order(self.found, start, to)
         return {index: [*each] for index, each in groupby(changes, key=itemgetter(0))}
 
     def _sorted_rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.RecordBatch]:
@@ -228,6 +262,17 @@ class ListingTrees:
 
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]] | Iterator[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The first batch, or nothing."""
+    return [*islice(batches, 1)]
+
+
+def _in_order(found: DataFrame, start: int, to: int) -> Iterator[Change]:
+    """What `StoreReads.changes` returns of the milestones [start, to], from CHANGES."""
+    rows = collected(found.where(F.col("milestone_index").between(start, to)).select(*CHANGE))
+    return zip(*(each.to_pylist() for each in rows.sort_by([(name, "ascending") for name in CHANGE])), strict=True)
 
 
 def _is_kept(first: int, interval: Interval, frontier: int) -> bool:

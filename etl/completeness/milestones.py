@@ -17,6 +17,9 @@ from ledger.stardust.values import Milestone
 FLAGS = (b"\0", b"\1")
 """The byte behind the id of an output that was created, and of one that was spent."""
 
+CHANGE = ("milestone_index", "white_flag_index", "idx", "is_spent", "output_id", "owner")
+"""The columns of CHANGES that a Change consists of, in the order in which changes take effect."""
+
 Change: TypeAlias = tuple[int, int, int, bool, bytes, bytes]
 """An output that a milestone created or spent: a result of `StoreReads.changes`."""
 
