@@ -1,7 +1,6 @@
 """Commands for trying and developing the project: demo, test, bench, docs."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,6 +96,12 @@ LEAST_MEMORY = 12 << 30
 """Bytes that must be free there."""
 
 
+def _has_room(folder: Path) -> bool:
+    """Whether a folder has LEAST_MEMORY, and programs in it may be executed: tests write some."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= LEAST_MEMORY and not found.f_flag & os.ST_NOEXEC
+
+
 @contextmanager
 def _scratch(*, of_all: bool) -> Iterator[dict[str, str]]:
     """Yields variables with which pytest keeps the files of tests in memory, where no fsync waits for a disk.
@@ -104,7 +109,7 @@ def _scratch(*, of_all: bool) -> Iterator[dict[str, str]]:
     They are deleted at the end. Without enough memory, pytest chooses the folder, and also for named tests (not
     `of_all`), whose files one may want to read.
     """
-    if not of_all or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < LEAST_MEMORY:
+    if not (of_all and MEMORY.is_dir() and _has_room(MEMORY)):
         yield {}
         return
     with TemporaryDirectory(prefix="permanode-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
