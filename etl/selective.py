@@ -111,10 +111,10 @@ def note(publication: Publication, coverage: Coverage) -> None:
 
 
 def _reject_whole(publication: Publication, lake: Lake) -> None:
-    if lake.exists() or publication.reads.held().complete:
+    if lake.exists() or publication.reads.held().complete or publication.reads.ledger_index() is not None:
         raise ValueError(
-            "--keep: this store or its lake has all messages of its milestones. Load a selection into a store and a "
-            "lake of their own"
+            "--keep: this store or its lake has all messages of its milestones, or the ledger state of all addresses. "
+            "Load a selection into a store and a lake of their own"
         )
 
 
@@ -126,5 +126,5 @@ def _reject_settings(store: StoreSettings, settings: EtlSettings, lake: Lake) ->
     if find_coordinator(store, lake) is None:
         raise ValueError(
             "--keep: only signed milestones are kept in part, and the keys of the coordinator are unknown: set "
-            "coordinator_keys, or load a genesis that contains them"
+            "coordinator_keys, or give a genesis that contains them"
         )

@@ -1,6 +1,7 @@
 """`permanode load --keep`, `status` and `purge --keep` as commands."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,4 +75,4 @@ def test_a_purge_reports_what_is_left(run: Any, archive: str) -> None:
     assert run("purge") == "0 rows deleted\n"
     run("job", "analytics")
     run("analytics", "--all")
-    assert "ms_analytics" not in run("status", "--tables")
+    assert re.search(r"ms_analytics +0 ", run("status", "--tables"))
