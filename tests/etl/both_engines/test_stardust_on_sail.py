@@ -13,8 +13,8 @@ from tests.etl.test_stardust_oracle import (
     expected,
     loads,
     node_json,
-    test_one_store_holds_both_eras,
 )
+from tests.etl.test_stardust_oracle import test_one_store_holds_both_eras as one_store_holds_both_eras
 from tests.etl.test_two_eras import (
     test_both_eras_in_one_load_give_the_replay_s_rows as both_eras_give_the_replay_s_rows,
 )
@@ -26,7 +26,6 @@ __all__ = [
     "loads",
     "node_json",
     "test_a_rebuild_into_a_new_store_has_the_pending_messages_too",
-    "test_one_store_holds_both_eras",
     "test_the_second_era_follows_in_a_load_of_its_own",
 ]
 
@@ -38,3 +37,7 @@ def test_node_json_gives_the_reference_s_rows(node_json: NodeJson, geometry: tup
 
 def test_both_eras_in_one_load_give_the_replay_s_rows(stores: Stores, tmp_path: Path) -> None:
     both_eras_give_the_replay_s_rows(stores, tmp_path)
+
+
+def test_one_store_holds_both_eras(stores: Stores, tmp_path: Path) -> None:
+    one_store_holds_both_eras(stores, tmp_path)
