@@ -101,9 +101,22 @@ def faulty(loading: Loading, folder: Path) -> Iterator[Faulty]:
         yield Faulty(store, DeepCheck(Setup(loading.store, lake), store, database, files_of(lake)))
 
 
-def missed(loading: Loading, folder: Path, count: int, seed: int, tables: Sequence[Table] | None = None) -> list[str]:
-    """Injects faults and returns those that are not named. `tables`: those that get faults. Default: all."""
+def missed(
+    loading: Loading,
+    folder: Path,
+    count: int,
+    seed: int,
+    tables: Sequence[Table] | None = None,
+    *,
+    is_checked: bool = True,
+) -> list[str]:
+    """Injects faults and returns those that are not named. `tables`: those that get faults. Default: all.
+
+    Not `is_checked`: compares all rows before.
+    """
     with faulty(loading, folder) as store:
+        if not is_checked:
+            assert [name for name in store.check.names if store.check.compare(name).differing] == []
         rows = {table: store.store.read_all(table) for table in tables or compared(loading.store.protocol)}
         # A cluster keeps the value of a column that is written as null.
         keeps = store.store.dialect != "sqlite"

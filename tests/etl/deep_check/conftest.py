@@ -9,9 +9,10 @@ import pytest
 from db import schema
 from ledger.completeness import check, intervals, trees
 from ledger.transparency import positions
+from tests.cassandra_rows import filled_together
 from tests.etl.embedded import everywhere, session, stores
 
-__all__ = ["everywhere", "session", "stores"]
+__all__ = ["everywhere", "filled_together", "session", "stores"]
 
 
 @pytest.fixture(scope="module", autouse=True)
