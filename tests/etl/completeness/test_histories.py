@@ -1,6 +1,5 @@
 """Roots do not depend on how a ledger was loaded: order, late milestones, killed runs, geometry, store."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +18,7 @@ from tests.etl.completeness.published_logs import (
     log_of,
     tables_of,
 )
-from tests.etl.conftest import CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import SQLITE, Loading, Stores, on
 
 pytestmark = [pytest.mark.loads, pytest.mark.usefixtures("small_intervals")]
 
@@ -86,26 +85,3 @@ def test_roots_do_not_depend_on_the_history_of_loads(everywhere: Stores, tmp_pat
     # Leaves that a later run could not need any more are not written at all.
     assert [row for row in again["listing_tiles"] if row not in found["listing_tiles"]] == []
     assert again | {"listing_tiles": []} == found | {"listing_tiles": []}
-
-
-def load_in_parts(loading: Loading, name: str, folder: Path, parts: Sequence[Sequence[int]]) -> None:
-    ledger = LEDGERS[name]
-    for number, part in enumerate(parts):
-        files = ledger.files(folder / str(number), part)
-        loading.load(*files, genesis=ledger.genesis if number == 0 else None)
-
-
-@on(CASSANDRA)
-@pytest.mark.parametrize("name", LEDGERS)
-def test_independent_permanodes_publish_the_same_roots(
-    stores: Stores, everywhere: Stores, tmp_path: Path, name: str
-) -> None:
-    """One on SQLite in the order of the milestones, one on Cassandra with late ones and smaller partitions."""
-    network = LEDGERS[name].network
-    one, other = stores((100_000, 100_000), network), everywhere((7, 3), network)
-    load_in_parts(one, name, tmp_path / "one", [range(1, LAST + 1)])
-    late = range(18, 33)
-    load_in_parts(other, name, tmp_path / "other", [[*range(LAST, 32, -1), *range(17, 0, -1)], late])
-    assert log_of(one) == log_of(other) == expected(name)
-    assert checkpoint_of(one) == checkpoint_of(other) == expected_checkpoint(name)
-    assert tables_of(one)["listing_parts"] == tables_of(other)["listing_parts"]

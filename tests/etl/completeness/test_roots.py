@@ -2,9 +2,11 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -23,8 +25,17 @@ from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NUMBER
 from ledger.completeness.proof import prove_page
 from ledger.crypto.log_tree import leaf_hash, prove_range, tree_root
-from tests.etl.completeness.published_logs import LAST, LEDGERS, SMALLEST, expected, log_of, tables_of
-from tests.etl.conftest import SQLITE, Loading, Stores, on
+from tests.etl.completeness.published_logs import (
+    LAST,
+    LEDGERS,
+    SMALLEST,
+    checkpoint_of,
+    expected,
+    expected_checkpoint,
+    log_of,
+    tables_of,
+)
+from tests.etl.conftest import CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.store_rows import LISTINGS
 from tests.ledger.completeness.reference import Listing
 from tests.reference_completeness import listings
@@ -35,17 +46,62 @@ GEOMETRY = 100_000, 90_000
 """That of no other test: stores that others load have intervals of 100 milestones."""
 
 
+LATE = range(18, 33)
+"""Milestones that a cluster gets in a second load."""
+
+Ledgers: TypeAlias = Callable[[str], Loading]
+
+
+@pytest.fixture(scope="module")
+def ledgers(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Ledgers:
+    """The oracle ledgers by name: on SQLite in one load, on a cluster with late milestones and smaller partitions."""
+
+    @cache
+    def loaded(name: str) -> Loading:
+        if everywhere.kind == "sqlite":
+            return everywhere.loaded(name, GEOMETRY)[0]
+        ledger, loading = LEDGERS[name], everywhere((7, 3), LEDGERS[name].network)
+        folder = tmp_path_factory.mktemp("parts")
+        early = {*range(1, LAST + 1)} - {*LATE}
+        loading.load(*reversed(ledger.files(folder, early)), genesis=ledger.genesis)
+        loading.load(*ledger.files(folder, LATE))
+        return loading
+
+    return loaded
+
+
 @pytest.mark.parametrize("name", LEDGERS)
-def test_roots_are_those_of_the_input_files(everywhere: Stores, name: str) -> None:
-    loading, report = everywhere.kept(name, GEOMETRY)
-    assert report.ledger_index == LAST
+def test_roots_are_those_of_the_input_files(ledgers: Ledgers, name: str) -> None:
+    loading = ledgers(name)
     assert log_of(loading) == expected(name)
+    assert checkpoint_of(loading) == expected_checkpoint(name)
 
 
-async def prove_all(
-    loading: Loading, leaves: list[bytes], rows_of: dict[Listing, list[bytes]], ends: Iterable[int]
+@on(CASSANDRA)
+@pytest.mark.parametrize("name", LEDGERS)
+def test_independent_permanodes_divide_listings_equally(stores: Stores, ledgers: Ledgers, name: str) -> None:
+    one, _ = stores.loaded(name, GEOMETRY)
+    assert tables_of(one)["listing_parts"] == tables_of(ledgers(name))["listing_parts"]
+
+
+EVERY = 12
+"""A cluster takes several times as long for a tree, whose rows are the same."""
+
+
+def some(rows_of: dict[Listing, list[bytes]]) -> set[Listing]:
+    """The largest listing of each family, and every so many of the others."""
+    largest = {number: (number, key) for number, key in sorted(rows_of, key=lambda each: len(rows_of[each]))}
+    return {*largest.values(), *list(rows_of)[::EVERY]}
+
+
+async def prove(
+    loading: Loading,
+    leaves: list[bytes],
+    rows_of: dict[Listing, list[bytes]],
+    chosen: Iterable[Listing],
+    ends: Iterable[int],
 ) -> None:
-    """Proves pages of every listing, and of listings without rows."""
+    """Proves pages of the chosen listings, and of listings without rows."""
     hashes = [leaf_hash(leaf) for leaf in leaves]
     head = LogHead(len(leaves), tree_root(hashes))
     network = loading.store.network
@@ -55,7 +111,7 @@ async def prove_all(
         for end in ends:
             at = intervals.log_place_of_cover(1, end)
             log_path = prove_range(hashes, at, at + 1)
-            for number, key in (*rows_of, *absent):
+            for number, key in {*chosen, *absent}:
                 of_key = rows_of.get((number, key), [])
                 rows = [row for row in of_key if int.from_bytes(row[:4], "big") <= end]
                 listing = proof.Listing(network, 1, BY_NUMBER[number], key, end)
@@ -68,10 +124,12 @@ async def prove_all(
 
 
 @pytest.mark.parametrize("name", LEDGERS)
-def test_every_listing_is_proved(everywhere: Stores, name: str) -> None:
-    loading, _ = everywhere.kept(name, GEOMETRY)
-    ends = (44, 49) if everywhere.kind == "sqlite" else (49,)
-    asyncio.run(prove_all(loading, expected(name), listings(LEDGERS[name].rows(), 0), ends))
+def test_every_listing_is_proved(everywhere: Stores, ledgers: Ledgers, name: str) -> None:
+    loading = ledgers(name)
+    rows_of = listings(LEDGERS[name].rows(), 0)
+    if everywhere.kind == "sqlite":
+        asyncio.run(prove(loading, expected(name), rows_of, rows_of, (49,)))
+    asyncio.run(prove(loading, expected(name), rows_of, some(rows_of), (44, 49)))
 
 
 @on(SQLITE)
