@@ -7,7 +7,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -33,6 +33,9 @@ GEOMETRY = (7, 3)
 LAST = 50
 PAGE_SIZES = {"sqlite": (1, 2, 3, 7, 100), "cassandra": (3, 100)}
 """A page of a cluster takes several times as long and has the same rows."""
+
+EVERY = {"sqlite": 1, "cassandra": 6}
+"""One key in so many is requested."""
 
 ROLES = sorted({view for views in ROLE_KEYS.values() for view in views} - {"tag", "chain"})
 
@@ -111,6 +114,16 @@ def page_sizes(loaded: Loading) -> tuple[int, ...]:
     return PAGE_SIZES[loaded.store.url.partition(":")[0]]
 
 
+Keys: TypeAlias = dict[tuple[Any, ...], list[Json]]
+
+
+def some(loaded: Loading, keys: Keys) -> Keys:
+    """The keys that are requested of this store: the one with the most rows, and one in EVERY of the others."""
+    most = max(keys, key=lambda key: len(keys[key]))
+    chosen = {most, *list(keys)[:: EVERY[loaded.store.url.partition(":")[0]]]}
+    return {key: keys[key] for key in keys if key in chosen}
+
+
 def test_every_role_and_tag_lists_what_was_ever_created(loaded: Loading, page_sizes: tuple[int, ...]) -> None:
     addressed = by_key(reference()["outputs_by_address"], "variant", "address", "output_kind", "included")
     tagged_rows = ({"variant": "tag"} | row for row in reference()["outputs_by_tag"])
@@ -140,7 +153,7 @@ def test_all_roles_of_an_address_are_one_listing(loaded: Loading) -> None:
         async def check_key(address: str, wanted: list[str]) -> None:
             await check(bound_to(store, list_created, [By(variant, address) for variant in ROLES]), wanted, (3, 100))
 
-        await asyncio.gather(*(check_key(address, ids(each)) for (address,), each in held.items()))
+        await asyncio.gather(*(check_key(address, ids(each)) for (address,), each in some(loaded, held).items()))
 
     run(loaded, checks)
 
@@ -156,7 +169,7 @@ def test_what_is_unspent_at_the_ledger_index_by_every_lookup(loaded: Loading, pa
             ask = unspent(store, lookup, key, kind, LAST)
             await check(ask, ids(rows), page_sizes if len(rows) < 40 else (7, 100))
 
-        await asyncio.gather(*(check_key(*key, rows) for key, rows in requested.items()))
+        await asyncio.gather(*(check_key(*key, rows) for key, rows in some(loaded, requested).items()))
         for kinds in (["basic"], ["alias", "foundry"], ["alias", "basic", "foundry", "nft"]):
             every = [row for row in living if not row["lookup"] and row["output_kind"] in kinds]
             assert every
