@@ -15,7 +15,7 @@ from api.network import NetworkMount
 from cli.serving import listen, run
 from db.connect import StoreSettings, open_store
 
-SLOW_S = 1.0
+SLOW_S = 3.0
 
 
 class SlowStore:
