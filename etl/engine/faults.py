@@ -113,7 +113,7 @@ FAULTS = (
 """In the order of precedence: a full disk also ends processes, and a full heap breaks connections."""
 
 
-ENGINES = ("py4j", "pyspark", "pysail", "grpc", "pyarrow", "deltalake")
+ENGINES = ("py4j", "pyspark", "pysail", "grpc", "google", "pyarrow", "deltalake")
 """Packages whose errors have many lines, of which the last cause is the one that counts."""
 
 CALLING = "An error occurred while calling "
@@ -121,6 +121,9 @@ CALLING = "An error occurred while calling "
 
 CAUSED_BY = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)*([\w$]+(?:: .*)?)", re.MULTILINE)
 """A cause in the text of a Java error, without the package of its class."""
+
+STATUS = re.compile(r'^\tstatus = StatusCode\.(\w+)\n\tdetails = "(.*)"$', re.MULTILINE)
+"""The cause in the text of an error of gRPC."""
 
 CODES = re.compile(r"^\[Errno \d+\] |^\((?:[\w.]+)\) |^\[[A-Z_.0-9]+\] ")
 """What the texts of Python, Spark Connect and Spark begin with."""
@@ -169,7 +172,7 @@ def _cause_of(error: BaseException, folders: Sequence[Path]) -> str | None:
     text = next(text for text, *_ in _chain(error))
     if _package(error) not in ENGINES and not text.startswith(CALLING):
         return None
-    causes: list[str] = CAUSED_BY.findall(text)
+    causes: list[str] = CAUSED_BY.findall(text) or [": ".join(each) for each in STATUS.findall(text)]
     line = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")
     line = CODES.sub("", line.strip())
     line = _shortened(line) if line else type(error).__name__

@@ -90,6 +90,13 @@ Caused by: java.io.FileNotFoundException: /data/lake/messages/part-0.parquet (Pe
 """
 
 
+GRPC = """<_InactiveRpcError of RPC that terminated with:
+\tstatus = StatusCode.INTERNAL
+\tdetails = "Exception deserializing response!"
+\tdebug_error_string = "None"
+>"""
+
+
 def error_of(package: str, name: str, text: str) -> Exception:
     error: Exception = type(name, (Exception,), {"__module__": package})(text)
     return error
@@ -112,6 +119,8 @@ def error_of(package: str, name: str, text: str) -> Exception:
         ),
         (error_of("deltalake.exceptions", "Other", "Generic error: /lake/a\nmore"), "Generic error: /lake/a"),
         (error_of("pyarrow.lib", "ArrowInvalid", ""), "ArrowInvalid: /lake"),
+        (error_of("grpc._channel", "_InactiveRpcError", GRPC), "INTERNAL: Exception deserializing response!: /lake"),
+        (error_of("google.protobuf.message", "DecodeError", "Error parsing message"), "Error parsing message: /lake"),
     ],
 )
 def test_an_unknown_cause_is_one_line_with_its_path_and_never_the_java_call(error: Exception, line: str) -> None:
