@@ -16,6 +16,7 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
+from ledger.crypto.bech32 import format_address
 from ledger.milestone_proof import parse_coordinator
 from tests.api.contract import described
 from tests.api.oracle import Json, Oracle
@@ -29,6 +30,7 @@ from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.selective.test_selected_ledger import GENESIS, two_addresses
+from tests.etl.selective.test_watched_outputs import expected
 from tests.etl.vaas import write_lines
 from tests.inclusion import keys
 from tests.reference import ORACLE
@@ -185,3 +187,41 @@ async def test_responses_of_a_wormhole_network_name_the_selected_emitters(
     assert covered["kept"] == [selected]
     assert f'<li class="anywhere">{selected}</li>' in page.text
     assert all(judged[each] > 5 for each in (EQUAL, STATED, NOT_KEPT)), judged
+
+
+HELD = [("governor", "alias", "governor"), ("expiration_return", "basic", "expirationReturnAddress")]
+"""Role of an address, kind of the outputs, and parameter of the indexer."""
+
+
+def held(role: str, kind: str) -> tuple[str, set[str]]:
+    """An address with this role in unspent outputs of a kind, and the ids of all of them."""
+    rows = [
+        (row["key"], row["output_id"])
+        for row in expected("stardust")["unspent_outputs"]
+        if (row["lookup"], row["output_kind"], row["spent_milestone_index"]) == (role, kind, None)
+    ]
+    return rows[0][0], {output_id for key, output_id in rows if key == rows[0][0]}
+
+
+@pytest.fixture
+def of_holders(stores: Stores, tmp_path: Path) -> Loading:
+    """A store of the addresses of HELD, with their ledger state."""
+    loading = stores(network=NETWORKS["stardust"], eras={"coordinator_keys": tuple(keys("stardust"))})
+    file = write(tmp_path / "stardust.jsonl", stardust_archives.oracle())
+    loading.load(file, genesis=GENESIS["stardust"], keep=[f"address:0x{held(*each[:2])[0]}" for each in HELD])
+    return loading
+
+
+async def test_unspent_outputs_are_listed_by_governor_and_return_address(of_holders: Loading) -> None:
+    """Selected addresses have these outputs, whoever owns them. A sender's may be spent by messages not kept here."""
+    network, stardust = NETWORKS["stardust"], StardustLedger.read()
+    with closing(open_store(of_holders.store)) as store:
+        app = create_app({network: stardust.mount(store)}, network, ApiSettings(stardust_network=network))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as asked:
+            for role, kind, name in HELD:
+                key, ids = held(role, kind)
+                address = format_address(stardust.expected["bech32Hrp"], bytes.fromhex(key))
+                found = await asked.get(f"/api/indexer/v1/outputs/{kind}", params={name: address})
+                assert {each.removeprefix("0x") for each in found.json()["items"]} == ids
+                other = await asked.get(f"/api/indexer/v1/outputs/{kind}", params={"sender": address})
+                assert (other.status_code, "not kept here" in other.text) == (404, True)
