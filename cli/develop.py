@@ -3,12 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -89,33 +86,6 @@ def _lint(command: list[str]) -> int:
     return done.returncode
 
 
-MEMORY = Path("/dev/shm")  # noqa: S108  (its folder is made by tempfile)
-"""Where Linux keeps files in memory."""
-
-LEAST_MEMORY = 12 << 30
-"""Bytes that must be free there."""
-
-
-def _has_room(folder: Path) -> bool:
-    """Whether a folder has LEAST_MEMORY, and programs in it may be executed: tests write some."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize >= LEAST_MEMORY and not found.f_flag & os.ST_NOEXEC
-
-
-@contextmanager
-def _scratch(*, of_all: bool) -> Iterator[dict[str, str]]:
-    """Yields variables with which pytest keeps the files of tests in memory, where no fsync waits for a disk.
-
-    They are deleted at the end. Without enough memory, pytest chooses the folder, and also for named tests (not
-    `of_all`), whose files one may want to read.
-    """
-    if not (of_all and MEMORY.is_dir() and _has_room(MEMORY)):
-        yield {}
-        return
-    with TemporaryDirectory(prefix="permanode-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
-        yield {"PYTEST_DEBUG_TEMPROOT": folder}
-
-
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
@@ -144,9 +114,7 @@ def run_tests(
             wait(linters)
         # Tests start many processes, each of which would compile all modules again.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        with _scratch(of_all=not arguments) as variables:
-            environment |= variables
-            tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
+        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
     ended = [*(linter.result() for linter in linters), tests.returncode]
     failed = [command[0] for command, code in zip([*LINTERS, suite], ended, strict=True) if code]
     if failed:

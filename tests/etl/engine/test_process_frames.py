@@ -19,7 +19,9 @@ __all__ = ["session"]
 
 pytestmark = pytest.mark.loads
 
-ROWS = 20_000
+ROWS = 80_000
+"""The engine gives each task whole batches of about 8,000 rows."""
+
 FOUND = pa.schema({"number": pa.int64(), "data": pa.binary(), "process": pa.int64(), "task": pa.binary()})
 
 
