@@ -1,4 +1,4 @@
-"""The steps of the IOTA pipeline: files → lake → tables → ledger state → log → analytics.
+"""The steps of the IOTA pipeline: files → lake → tables → ledger state → listings and analytics → log.
 
 Each function takes an IotaRun and returns the IotaRun for the next step. A step without work returns its argument.
 """

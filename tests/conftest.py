@@ -6,9 +6,9 @@ Import them with `from tests.conftest import SHARED, needs_shared`.
 import gc
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis
 import pytest
@@ -35,8 +35,17 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 """For tests that the shipped sample and vectors are not sufficient for; `-ra` prints each skip."""
 
 
+T = TypeVar("T")
+
 HEAP = "2g"
 """Memory of the session's server, which has keyspaces for each suite. With 512 MB it crashed during a run."""
+
+
+def some_of(cases: Iterable[T]) -> list[T]:
+    """The cases of a test that checks them in a loop. AssertionError without any: then it would check nothing."""
+    found = list(cases)
+    assert found, "no case"
+    return found
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

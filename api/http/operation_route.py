@@ -37,6 +37,6 @@ class OperationRoute(Route):
         self.operation, self.family, self.mount = operation, family, mount
 
     @cached_property
-    def path_regex(self) -> re.Pattern[str]:  # type: ignore[override]
+    def path_regex(self) -> re.Pattern[str]:  # type: ignore[override]  # an attribute of Route
         """The path as a regular expression, for `Route.matches`."""
         return compile_path(self.path)[0]

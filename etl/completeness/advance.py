@@ -48,27 +48,24 @@ UPDATES = bytes([BY_NAME["ledger_updates_by_address"].number])
 
 
 @dataclass(frozen=True)
-class Step:
+class TreeStep:
     """The milestones (done, to].
 
     Attributes:
         done: the last milestone of the step before.
         to: the last one.
         closed: the intervals that they complete, smaller ones first.
-        rows: ORDER of those of level 0, without the ledger's changes.
+        smallest: those of level 0.
+        rows: ORDER of these, without the ledger's changes.
         begun: the first batch of `rows`. It comes when the engine has sorted all of them.
     """
 
     done: int
     to: int
     closed: Sequence[Interval]
+    smallest: Sequence[Interval]
     rows: Iterator[pa.RecordBatch]
     begun: Future[list[pa.RecordBatch]]
-
-    @property
-    def smallest(self) -> list[Interval]:
-        """The intervals of level 0."""
-        return [each for each in self.closed if each.level == 0]
 
 
 @dataclass
@@ -108,14 +105,15 @@ class ListingTrees:
         begun, done = (self.publication.reads.info(name) for name in (PROVED_FROM, PROVED_TO))
         return int(done) if done is not None and begun == str(first) else first - 1
 
-    def _steps(self, first: int, done: int, frontier: int) -> Iterator[Step]:
+    def _steps(self, first: int, done: int, frontier: int) -> Iterator[TreeStep]:
         """Yields steps, which end with intervals of level 0. The engine sorts the rows of the next one meanwhile."""
         with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
-            waiting: Step | None = None
+            waiting: TreeStep | None = None
             for to in self._ends(done, frontier):
                 closed = list(closing(first, done, to))
-                rows = self._sorted_rows(first, [each for each in closed if each.level == 0])
-                following = Step(done, to, closed, rows, pool.submit(_first, rows))
+                smallest = [each for each in closed if each.level == 0]
+                rows = self._sorted_rows(first, smallest)
+                following = TreeStep(done, to, closed, smallest, rows, pool.submit(_first, rows))
                 if waiting is not None:
                     yield waiting
                 waiting, done = following, to
@@ -139,7 +137,7 @@ class ListingTrees:
                     waiting = 0
         yield frontier
 
-    def _write_step(self, first: int, before: int, step: Step, frontier: int) -> None:
+    def _write_step(self, first: int, before: int, step: TreeStep, frontier: int) -> None:
         """Writes the milestones of a step and what they complete. `before`: where the run began, `frontier`: where it
         will end.
         """

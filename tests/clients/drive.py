@@ -12,11 +12,11 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import pytest
 
@@ -54,34 +54,31 @@ def varied(api_requests: ApiRequests) -> list[tuple[tuple[Any, ...], Any]]:
     return found
 
 
+@dataclass(frozen=True)
 class Running:
-    """The process of a driver, which serves every test that has its command."""
+    """The process of a driver, which serves every test that has its command, and the file of its errors."""
 
-    def __init__(self, command: tuple[str, ...]) -> None:
-        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (`end` closes it)
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
+    process: subprocess.Popen[str]
+    errors: IO[str]
 
     def ask(self, calls: Sequence[Any]) -> list[Any]:
         """The outcomes of the calls up to the one at which the process ended, if it did."""
         sending = threading.Thread(target=self._send, args=["".join(f"{json.dumps(call)}\n" for call in calls)])
-        limit = threading.Timer(TIMEOUT_S, self._process.kill)
+        limit = threading.Timer(TIMEOUT_S, self.process.kill)
         sending.start()
         limit.start()
-        assert self._process.stdout is not None
-        found = [json.loads(line) for line in islice(self._process.stdout, len(calls))]
+        assert self.process.stdout is not None
+        found = [json.loads(line) for line in islice(self.process.stdout, len(calls))]
         limit.cancel()
         sending.join()
         return found
 
     def _send(self, lines: str) -> None:
-        assert self._process.stdin is not None
+        assert self.process.stdin is not None
         # A driver may print its lines without input, or may have ended.
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(lines)
-            self._process.stdin.flush()
+            self.process.stdin.write(lines)
+            self.process.stdin.flush()
 
     def printed(self) -> str:
         """Its errors so far."""
@@ -91,24 +88,40 @@ class Running:
     def end(self) -> int:
         """Ends the process and returns its exit code."""
         try:
-            rest, _ = self._process.communicate(timeout=TIMEOUT_S)
+            rest, _ = self.process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            rest, _ = self._process.communicate()
+            self.process.kill()
+            rest, _ = self.process.communicate()
         assert rest == ""
-        self.errors.close()
-        return self._process.returncode
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def started(command: tuple[str, ...]) -> Iterator[Running]:
+    """The process of a driver in this block."""
+    with tempfile.TemporaryFile("w+") as errors:
+        yield Running(
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            ),
+            errors,
+        )  # fmt: skip
 
 
 RUNNING: dict[tuple[str, ...], Running] = {}
 """The processes by their commands."""
+
+FILES = contextlib.ExitStack()
+"""The blocks of all processes."""
 
 
 def end_drivers() -> None:
     """Ends all drivers. AssertionError if one fails."""
     running = [*RUNNING.items()]
     RUNNING.clear()
-    assert {command: code for command, code in [(command, each.end()) for command, each in running] if code} == {}
+    with FILES.pop_all():
+        assert {command: code for command, code in [(command, each.end()) for command, each in running] if code} == {}
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ class Driver:
     def ask(self, calls: Sequence[Any]) -> list[Any]:
         """The outcome of each call, responses and errors."""
         if self.command not in RUNNING:
-            RUNNING[self.command] = Running(self.command)
+            RUNNING[self.command] = FILES.enter_context(started(self.command))
         running = RUNNING[self.command]
         found = running.ask(calls)
         if len(found) != len(calls):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some_of
 
 MB = 1 << 20
 SOURCES = sorted(
@@ -60,7 +60,7 @@ def texts() -> list[tuple[str, str]]:
 
 
 def test_every_module_imports() -> None:
-    for module in MODULES:
+    for module in some_of(MODULES):
         importlib.import_module(module)
 
 

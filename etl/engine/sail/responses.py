@@ -26,7 +26,7 @@ class WholeResponses:
     """Executes plans, instead of the method that gRPC generates.
 
     If that one cannot decode a part after the server has ended the response, it ends the stream without an error
-    (grpc/grpc#34670), and the frame does not have the part's rows. Seen once in 50 test runs.
+    (grpc/grpc#34670), and the frame does not have the part's rows. Seen once, in a test.
     """
 
     def __init__(self, channel: Channel) -> None:

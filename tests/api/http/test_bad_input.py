@@ -16,6 +16,7 @@ from tests.api.http.test_error_shape import assert_shape
 from tests.api.http.test_unknown_parameters import STRICT
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
+from tests.conftest import some_of
 
 OPERATIONS = [
     (each.path, each.operation)
@@ -49,7 +50,7 @@ WRONG = ("x", "%20", "%00", "ä", "9" * 100, "-1", "0x00", "null", "f" * 63, "f"
 
 @ON_ONE_STORE
 async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(client: httpx.AsyncClient) -> None:
-    for path, name in PATH_PARAMETERS:
+    for path, name in some_of(PATH_PARAMETERS):
         for text in WRONG:
             message = assert_shape(await client.get(filled(path, **{name: text})), 400)
             assert message.startswith(f"parameter {name}: expected "), (path, text, message)
@@ -57,7 +58,7 @@ async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(client: htt
 
 @ON_ONE_STORE
 async def test_a_repeated_parameter_is_named(client: httpx.AsyncClient) -> None:
-    for path, name in QUERY_PARAMETERS:
+    for path, name in some_of(QUERY_PARAMETERS):
         value = EXAMPLES[path].get(name) or "1"
         answer = await client.get(filled(path), params=[(name, str(value).lower())] * 2)
         assert assert_shape(answer, 400).startswith(f"parameter {name}: expected one value"), path
@@ -78,7 +79,7 @@ EXTENSIONS = {
 
 @ON_ONE_STORE
 async def test_unknown_parameters_of_extensions_are_named(client: httpx.AsyncClient) -> None:
-    for path in sorted(EXTENSIONS):
+    for path in some_of(sorted(EXTENSIONS)):
         assert (await client.get(filled(path), params={"sort": "newest"})).status_code == 200
         message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
         assert message == f"parameter limit: expected only {EXTENSIONS[path]}, found '1'", path
@@ -88,14 +89,14 @@ async def test_unknown_parameters_of_extensions_are_named(client: httpx.AsyncCli
 async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_rejects_them(
     client: httpx.AsyncClient,
 ) -> None:
-    for path in sorted(EXPLORER):
+    for path in some_of(sorted(EXPLORER)):
         message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
         assert message.startswith("parameter limit: expected only "), path
 
 
 @ON_ONE_STORE
 async def test_unknown_parameters_are_ignored_as_nodes_ignore_them(client: httpx.AsyncClient) -> None:
-    for path in sorted(
+    for path in some_of(
         path for path in {path for path, _ in QUERY_PARAMETERS} - EXTENSIONS.keys() if not STRICT.search(path)
     ):
         query = {"index": "78"} if "index" in EXAMPLES[path] and "{index}" not in path else {}

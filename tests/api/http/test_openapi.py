@@ -39,7 +39,7 @@ from tests.api.http.test_error_shape import BrokenStore
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_CHAINS, OF_WORMHOLE
 from tests.api.stardust import StardustLedger
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some_of
 
 ROUTES = described()
 SCHEMAS = openapi.document()["components"]["schemas"]
@@ -129,9 +129,8 @@ HANDLERS = {
 
 
 def test_an_alias_reads_the_parameters_that_the_document_describes() -> None:
-    for each in ROUTES:
-        if each.is_alias:
-            check_alias(each)
+    for each in some_of(each for each in ROUTES if each.is_alias):
+        check_alias(each)
 
 
 def check_alias(each: Described) -> None:
@@ -171,7 +170,7 @@ def test_there_is_one_version() -> None:
 
 
 def test_every_operation_returns_all() -> None:
-    for each in ROUTES:
+    for each in some_of(ROUTES):
         check_operation(each)
 
 
