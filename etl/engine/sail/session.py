@@ -39,8 +39,8 @@ instead of 3.6, and loads of 200,000 took 7 to 20 % longer.
 """
 
 UNCOMPRESSED = ("grpc.compression_enabled_algorithms_bitset", 1)
-"""Accepts only responses without compression. Sail compresses with gzip where it may, which took a sixth of the
-processor time of a load. They stay in this process.
+"""Accepts only responses without compression. Sail compresses with gzip where it may (measured: docs/performance.md),
+and responses stay in this process.
 """
 
 _running: list[SparkSession] = []
