@@ -6,15 +6,13 @@ Invariants:
 3. Leaves are never changed in place. If those of a smaller interval are missing, they are computed again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -24,27 +22,28 @@ from db.partitions import ms_range_id
 from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import Batch, Value
 from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
-from etl.completeness.milestones import CHANGE, FLAGS, Change, milestone_rows
-from etl.completeness.rows import ORDER, listing_rows
+from etl.completeness.milestones import milestone_rows
+from etl.completeness.rows import ORDER, ROWS, listing_rows
 from etl.completeness.trees import WrittenTree, write_tree
+from etl.completeness.updates import CHANGE, update_rows, updates_of
 from etl.engine.arrow_frames import collected
-from etl.engine.ordering import ordered_batches
+from etl.lake.reader import LakeReader
 from etl.report import Progress
 from etl.run_lease import AT_HEAD
 from etl.writers.publish import Publication
-from ledger.completeness.families import BY_NAME
 from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 125_000
-"""Messages whose rows are sorted at once, about, while those of the step before are hashed."""
+"""Messages whose rows are read and sorted at once, about, while those of the step before are hashed."""
+
+NOTHING = (-1, ROWS.empty_table())
+"""The number of no interval, and no rows."""
 
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
 for a load that computes the analytics of days.
 """
-
-UPDATES = bytes([BY_NAME["ledger_updates_by_address"].number])
 
 
 @dataclass(frozen=True)
@@ -56,16 +55,14 @@ class TreeStep:
         to: the last one.
         closed: the intervals that they complete, smaller ones first.
         smallest: those of level 0.
-        rows: ORDER of these, without the ledger's changes.
-        begun: the first batch of `rows`. It comes when the engine has sorted all of them.
+        rows: ROWS of each of these, sorted, without the ledger's changes.
     """
 
     done: int
     to: int
     closed: Sequence[Interval]
     smallest: Sequence[Interval]
-    rows: Iterator[pa.RecordBatch]
-    begun: Future[list[pa.RecordBatch]]
+    rows: Future[list[pa.Table]]
 
 
 @dataclass
@@ -74,7 +71,7 @@ class ListingTrees:
 
     Attributes:
         publication: the store, and the lake that the trees follow from.
-        found: CHANGES of all milestones that are new, if this run has them. Reading them from the store takes longer.
+        found: CHANGES since genesis, if this run has them. Reading them from the store takes longer.
     """
 
     publication: Publication
@@ -106,14 +103,14 @@ class ListingTrees:
         return int(done) if done is not None and begun == str(first) else first - 1
 
     def _steps(self, first: int, done: int, frontier: int) -> Iterator[TreeStep]:
-        """Yields steps, which end with intervals of level 0. The engine sorts the rows of the next one meanwhile."""
+        """Yields steps, which end with intervals of level 0. The rows of the next one are read and sorted meanwhile."""
         with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
             waiting: TreeStep | None = None
+            rows = self._rows(first, [each for each in closing(first, done, frontier) if each.level == 0])
             for to in self._ends(done, frontier):
                 closed = list(closing(first, done, to))
                 smallest = [each for each in closed if each.level == 0]
-                rows = self._sorted_rows(first, smallest)
-                following = TreeStep(done, to, closed, smallest, rows, pool.submit(_first, rows))
+                following = TreeStep(done, to, closed, smallest, pool.submit(_take, rows, len(smallest)))
                 if waiting is not None:
                     yield waiting
                 waiting, done = following, to
@@ -144,12 +141,12 @@ class ListingTrees:
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
         closed, smallest, done, to = step.closed, step.smallest, step.done, step.to
         start = min(done + 1, smallest[0].start) if smallest else done + 1
-        changes = self._changes(max(first, start), to)
+        updates = self._updates(max(first, start), to)
         run = [(done + 1, to)]
-        rows = milestone_rows(publication.messages(run), publication.milestones(run), changes, chunk_size)
+        rows = milestone_rows(publication.messages(run), publication.milestones(run), updates, chunk_size)
         milestones = list(rows)
         assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
-        leaves = self._smallest(smallest, chain(step.begun.result(), step.rows), changes)
+        leaves = self._smallest(smallest, step.rows.result(), updates)
         shared: dict[Interval, list[Shared]] = {}
         for interval in closed:
             if interval.level == 0:
@@ -177,33 +174,35 @@ class ListingTrees:
                     if child in self._trees:
                         self._trees.pop(child).file.unlink()
 
-    def _changes(self, start: int, to: int) -> dict[int, list[Change]]:
-        """The changes of the milestones [start, to], each in the order in which they took effect."""
-        reads = self.publication.reads
-        changes = reads.changes(start, to) if self.found is None else _in_order(self.found, start, to)
-        return {index: [*each] for index, each in groupby(changes, key=itemgetter(0))}
+    def _updates(self, start: int, to: int) -> pa.Table:
+        """UPDATES of the milestones [start, to]."""
+        if self.found is None:
+            return updates_of(self.publication.reads.changes(start, to))
+        return updates_of(
+            collected(self.found.where(F.col("milestone_index").between(start, to)).select(*CHANGE.names))
+        )
 
-    def _sorted_rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.RecordBatch]:
-        """Yields ORDER of adjacent intervals of level 0, without the ledger's changes."""
-        if intervals:
-            span = [(max(first, intervals[0].start), intervals[-1].end)]
-            rows = listing_rows(self.publication.lake.messages(span), self.publication.output_fields(span))
-            yield from ordered_batches(rows, ORDER, self.publication.staging.folder("listing_rows"))
+    def _rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.Table]:
+        """Yields ROWS of each of these adjacent intervals of level 0, sorted, without the ledger's changes."""
+        if not intervals:
+            return
+        lake = LakeReader(self.publication.lake.root)
+        found = listing_rows(lake, max(first, intervals[0].start), intervals[-1].end)
+        number, rows = next(found, NOTHING)
+        for interval in intervals:
+            if number == interval.number:
+                yield rows.sort_by(ORDER)
+                number, rows = next(found, NOTHING)
+            else:
+                yield ROWS.empty_table()
 
     def _smallest(
-        self, intervals: Sequence[Interval], batches: Iterator[pa.RecordBatch], changes: dict[int, list[Change]]
+        self, intervals: Sequence[Interval], rows: Iterable[pa.Table], updates: pa.Table
     ) -> Iterator[pa.Table]:
-        """Yields LEAVES of adjacent intervals of level 0, from the rows of `_sorted_rows`."""
-        for number, table in _by_interval(batches, intervals):
-            interval = Interval(0, number)
-            updates = sorted(
-                (UPDATES + owner, index.to_bytes(4, "big") + output_id + FLAGS[is_spent])
-                for milestone in range(interval.start, interval.end + 1)
-                for index, _, _, is_spent, output_id, owner in changes.get(milestone, ())
-            )
-            places, ids = ([row[at] for row in updates] for at in (0, 1))
-            own = pa.table({"place": pa.array(places, pa.binary()), "row": pa.array(ids, pa.binary())})
-            yield with_between(leaves_of(table), leaves_of(own))
+        """Yields LEAVES of intervals of level 0, from the results of `_rows`."""
+        for interval, own in zip(intervals, rows, strict=True):
+            changed = update_rows(updates, interval.start, interval.end)
+            yield with_between(leaves_of(own), leaves_of(changed))
 
     def _merged(self, first: int, interval: Interval, shared: list[Shared]) -> Iterator[pa.Table]:
         children = [(each.number, self._leaves(first, each)) for each in interval.children()]
@@ -216,8 +215,8 @@ class ListingTrees:
         if self._is_stored(interval):
             return self._stored(interval)
         if interval.level == 0:
-            changes = self._changes(max(first, interval.start), interval.end)
-            return self._smallest([interval], self._sorted_rows(first, [interval]), changes)
+            updates = self._updates(max(first, interval.start), interval.end)
+            return self._smallest([interval], self._rows(first, [interval]), updates)
         return self._merged(first, interval, [])
 
     def _is_stored(self, interval: Interval) -> bool:
@@ -262,15 +261,8 @@ class ListingTrees:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
 
-def _first(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The first batch, or nothing."""
-    return [*islice(batches, 1)]
-
-
-def _in_order(found: DataFrame, start: int, to: int) -> Iterator[Change]:
-    """What `StoreReads.changes` returns of the milestones [start, to], from CHANGES."""
-    rows = collected(found.where(F.col("milestone_index").between(start, to)).select(*CHANGE))
-    return zip(*(each.to_pylist() for each in rows.sort_by([(name, "ascending") for name in CHANGE])), strict=True)
+def _take(rows: Iterator[pa.Table], number: int) -> list[pa.Table]:
+    return [*islice(rows, number)]
 
 
 def _is_kept(first: int, interval: Interval, frontier: int) -> bool:
@@ -281,33 +273,6 @@ def _is_kept(first: int, interval: Interval, frontier: int) -> bool:
     parent = Interval(interval.level + 1, interval.number // FACTOR)
     is_inside = parent.number >= lowest(first, parent.level)
     return not is_inside or parent.end + schema.TREES_KEPT > frontier
-
-
-def _by_interval(batches: Iterator[pa.RecordBatch], intervals: Sequence[Interval]) -> Iterator[tuple[int, pa.Table]]:
-    """Yields the number of each interval and its rows, from batches of ORDER."""
-    names = ("place", "row")
-    empty = pa.table({name: pa.array([], pa.binary()) for name in names})
-    left = [each.number for each in intervals][::-1]
-    waiting: list[pa.Table] = []
-    for batch in batches:
-        numbers = batch.column("interval")
-        rows = pa.table({name: batch.column(name).cast(pa.binary()) for name in names})
-        at = 0
-        while at < len(numbers):
-            while numbers[at].as_py() != left[-1]:
-                yield left.pop(), pa.concat_tables([empty, *waiting])
-                waiting = []
-            stop = at + _run_length(numbers[at:], left[-1])
-            waiting.append(rows.slice(at, stop - at))
-            at = stop
-    while left:
-        yield left.pop(), pa.concat_tables([empty, *waiting])
-        waiting = []
-
-
-def _run_length(numbers: pa.Array, number: int) -> int:
-    """How many of these ascending numbers, the first of which is `number`, are equal to it."""
-    return int(pc.sum(pc.equal(numbers, number)).as_py())
 
 
 def _part_rows(shared: dict[Interval, list[Shared]]) -> Iterator[tuple[Value, ...]]:

@@ -1,87 +1,144 @@
-"""The rows of the families of listings (ledger/completeness/families.py) that follow from messages, as columns."""
+"""The rows of the families of listings (ledger/completeness/families.py) that follow from the messages of a lake.
 
-from collections.abc import Collection
-from functools import reduce
+They are read and computed with Arrow, without an engine: every row comes to this process anyway, because it is hashed
+here.
+"""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Iterator
+from typing import Any
 
-from db.roles import CHAIN, LEGACY, ROLES, Role
-from etl.tables import frames as tables
-from etl.tables.address_history import concerned
-from etl.tables.lookups import listed, role_items
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from db.output_kinds import types_of
+from db.roles import CHAIN, ROLES, Role
+from etl.lake.delta import KEY
+from etl.lake.reader import LakeReader
 from ledger.completeness.families import BY_NAME
 from ledger.completeness.intervals import size_of
 
-ORDER = ("interval", "place", "row")
-"""The columns of `listing_rows`, in the order in which rows are hashed."""
+ROWS = pa.schema({"place": pa.binary(), "row": pa.binary()})
+"""Family and key; row id. Rows are hashed in the order of these columns."""
+
+ORDER = [(name, "ascending") for name in ROWS.names]
+
+COLUMNS = (
+    "message_id",
+    "parents",
+    "inclusion_state",
+    "tagged_data.tag",
+    "transaction.transaction_id",
+    "transaction.tagged_data.tag",
+    "transaction.outputs",
+    "transaction.unlocks",
+    "milestone.receipt.treasury_input",
+    "milestone.receipt.funds",
+)
+
+INCLUDED = 1
 
 
-def listing_rows(messages: DataFrame, fields: Collection[str]) -> DataFrame:
-    """ORDER: the number of the interval of level 0, family and key, row id.
+def listing_rows(lake: LakeReader, first: int, last: int) -> Iterator[tuple[int, pa.Table]]:
+    """Yields the number of each interval of level 0 that has messages, ascending, and its ROWS in any order.
 
-    Args:
-        messages: of complete milestones.
-        fields: the output fields of the messages (etl.tables.frames.OUTPUT_FIELDS).
+    Those of the milestones first ≤ m ≤ last, which are complete, without the ledger's changes
+    (etl/completeness/updates.py).
     """
-    parts = [
-        _message_rows(messages.where("message_id IS NOT NULL")),
-        _output_rows(messages, fields),
-        _rows(
-            concerned(messages).where("included"),
-            "transactions_by_address",
-            F.col("address"),
-            F.coalesce("transaction.transaction_id", "milestone.receipt.treasury_input"),
-            tables.carrier(),
-        ),
-    ]
-    return reduce(DataFrame.unionByName, parts)
+    for rows in lake.rows(first, last, COLUMNS, size_of(0)):
+        rows = rows.combine_chunks()
+        parts = [*_messages(rows), *_of_ledger(rows)]
+        yield rows[KEY][0].as_py() // size_of(0), pa.concat_tables([ROWS.empty_table(), *parts])
 
 
-def _message_rows(messages: DataFrame) -> DataFrame:
-    """Messages under their tag and under each parent: one scan, because their row ids are the same."""
-    parents = F.transform(F.array_distinct("parents"), lambda parent: _place("messages_by_parent", parent))
-    tag = tables.tag_of_message()
-    own = F.when(tag.isNotNull(), F.array(_place("messages_by_tag", tag))).otherwise(
-        F.expr("CAST(array() AS ARRAY<BINARY>)")
+def _messages(rows: pa.Table) -> Iterator[pa.Table]:
+    """Messages under their tag and under each of their parents."""
+    own = rows.filter(rows["message_id"].is_valid())
+    ids = _joined(_u32(own["milestone_index"]), own["message_id"])
+    parents = _whole(own["parents"])
+    pairs = pa.table({"message": pc.list_parent_indices(parents), "parent": pc.list_flatten(parents)})
+    pairs = pairs.group_by(["message", "parent"]).aggregate([])
+    yield _table("messages_by_parent", pairs["parent"], ids.take(_whole(pairs["message"])))
+    tags = _whole(
+        pc.coalesce(
+            pc.struct_field(own["tagged_data"], "tag"), pc.struct_field(own["transaction"], ["tagged_data", "tag"])
+        )
     )
-    return messages.select(
-        _interval(), F.explode(F.concat(parents, own)).alias("place"), _row_id(F.col("message_id")).alias("row")
+    yield _table("messages_by_tag", tags.drop_null(), ids.filter(tags.is_valid()))
+
+
+def _of_ledger(rows: pa.Table) -> Iterator[pa.Table]:
+    """Outputs of included transactions and of receipts under each of their roles, and transactions by address."""
+    transactions = rows.filter(pc.fill_null(pc.equal(rows["inclusion_state"], INCLUDED), fill_value=False))
+    receipts = rows.filter(
+        pc.and_(
+            pc.struct_field(rows["milestone"], ["receipt", "funds"]).is_valid(),
+            pc.struct_field(rows["transaction"], "transaction_id").is_null(),
+        )
+    )
+    for own, outputs, identity in (
+        (transactions, ("transaction", ["outputs"]), ("transaction", ["transaction_id"])),
+        (receipts, ("milestone", ["receipt", "funds"]), ("milestone", ["receipt", "treasury_input"])),
+    ):
+        own = own.combine_chunks()
+        lists = _whole(pc.struct_field(own[outputs[0]], outputs[1]))
+        items, parents = pc.list_flatten(lists), pc.list_parent_indices(lists)
+        milestones = _u32(own["milestone_index"])
+        carriers = pc.fill_null(_whole(own["message_id"]), bytes(32))
+        values = _Outputs(
+            items, milestones.take(parents), _u32(own["white_flag_index"]).take(parents), carriers.take(parents)
+        )
+        for role in ROLES:
+            name = f"{role.output_kind}_outputs_by_{role.variant}"
+            if name in BY_NAME:
+                yield values.table(name, role)
+        addresses = [(parents, pc.struct_field(items, "address"))]
+        if outputs[0] == "transaction":
+            unlocks = _whole(pc.struct_field(own["transaction"], "unlocks"))
+            signers = pc.struct_field(pc.list_flatten(unlocks), "address")
+            addresses.append((pc.list_parent_indices(unlocks), signers))
+        pairs = pa.concat_tables([pa.table([*each], names=["message", "address"]) for each in addresses])
+        pairs = pairs.filter(pairs["address"].is_valid()).group_by(["message", "address"]).aggregate([])
+        ids = _joined(milestones, pc.struct_field(own[identity[0]], identity[1]), carriers)
+        yield _table("transactions_by_address", pairs["address"], ids.take(_whole(pairs["message"])))
+
+
+class _Outputs:
+    """Outputs, and where each was created. Arrays of the same length."""
+
+    def __init__(self, items: pa.Array, milestones: pa.Array, positions: pa.Array, messages: pa.Array) -> None:
+        self._items, self._milestones, self._positions, self._messages = items, milestones, positions, messages
+        self._kinds = pc.struct_field(items, "kind")
+
+    def table(self, family: str, role: Role) -> pa.Table:
+        """ROWS of the outputs that have a role."""
+        path = ["address"] if role.column == "address" else ["stardust", role.column]
+        keys = pc.struct_field(self._items, path)
+        chosen = pc.and_(pc.is_in(self._kinds, pa.array(types_of(role.output_kind), pa.int8())), keys.is_valid())
+        ids = pc.struct_field(self._items, "output_id")
+        own = (self._positions, ids) if role.variant == CHAIN else (ids, self._messages)
+        parts = (each.filter(chosen) for each in (self._milestones, *own))
+        return _table(family, keys.filter(chosen), _joined(*parts))
+
+
+def _table(family: str, keys: Any, rows: Any) -> pa.Table:
+    places = _joined(pa.scalar(bytes([BY_NAME[family].number]), pa.binary()), keys)
+    return pa.table([_whole(each).cast(pa.binary()) for each in (places, rows)], schema=ROWS)
+
+
+def _joined(*parts: Any) -> pa.Array:
+    whole = [_whole(each) if isinstance(each, pa.Array | pa.ChunkedArray) else each for each in parts]
+    return pc.binary_join_element_wise(*whole, pa.scalar(b"", pa.binary()))
+
+
+def _u32(numbers: pa.ChunkedArray) -> pa.Array:
+    """Numbers as big-endian u32."""
+    data = numbers.to_numpy().astype(">u4").tobytes()
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(4), len(numbers), [None, pa.py_buffer(data)]).cast(
+        pa.binary()
     )
 
 
-def _output_rows(messages: DataFrame, fields: Collection[str]) -> DataFrame:
-    """Included outputs, once for each role with a family."""
-    created = listed(tables.created(messages, [*fields]))
-    names = {role: f"{role.output_kind}_outputs_by_{role.variant}" for role in ROLES}
-    eras = [role for role in ROLES if "stardust" in fields or role.output_kind == LEGACY]
-
-    def row_of(role: Role) -> Column:
-        ids = ("white_flag_index", "output_id") if role.variant == CHAIN else ("output_id", "message_id")
-        parts = [_u32(F.col(name)) if name == "white_flag_index" else F.col(name) for name in ids]
-        place = _place(names[role], F.col(role.column))
-        return F.struct(place.alias("place"), _row_id(*parts).alias("row"))
-
-    items = role_items([role for role in eras if names[role] in BY_NAME], row_of)
-    return created.select(_interval(), F.inline(items))
-
-
-def _rows(frame: DataFrame, family: str, key: Column, *ids: Column) -> DataFrame:
-    return frame.select(_interval(), _place(family, key).alias("place"), _row_id(*ids).alias("row"))
-
-
-def _interval() -> Column:
-    return F.expr(f"milestone_index DIV {size_of(0)}").cast("int").alias("interval")
-
-
-def _place(family: str, key: Column) -> Column:
-    return F.concat(F.lit(bytes([BY_NAME[family].number])), key)
-
-
-def _row_id(*ids: Column) -> Column:
-    return F.concat(_u32(F.col("milestone_index")), *ids)
-
-
-def _u32(number: Column) -> Column:
-    """A number as a big-endian u32."""
-    return F.unhex(F.lpad(F.hex(number.cast("bigint")), 8, "0"))
+def _whole(column: Any) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column

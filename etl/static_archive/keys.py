@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etl.lake.reader import LakeReader
 from etl.static_archive.blocks import BlockTable
-from etl.static_archive.lake_rows import LakeReader
 from etl.static_archive.tables import CONFLICTING
 from ledger.eras import CHRYSALIS
 

@@ -19,12 +19,13 @@ from db import schema
 from db.connect import GENESIS_PARAMETERS
 from db.coverage import KEPT
 from db.intervals import in_words
+from etl.lake.reader import LakeReader
 from etl.report import Notify, Progress, quiet
 from etl.static_archive.blocks import BlockWriter, block_table
 from etl.static_archive.genesis import GENESIS, write_genesis
 from etl.static_archive.index import IndexBuilder, coefficients
 from etl.static_archive.keys import KeyReader
-from etl.static_archive.lake_rows import LakeReader
+from etl.static_archive.lake_records import read_records
 from etl.static_archive.listings.publish import LISTINGS, ListingWriter
 from etl.static_archive.names import (
     PARTIAL,
@@ -215,7 +216,7 @@ class _Run:
         if first > last:
             return
         writer = BlockWriter()
-        for at, records in enumerate(self._lake.milestones(first, last)):
+        for at, records in enumerate(read_records(self._lake, first, last)):
             for block in writer.milestone(self._with_reasons(records)):
                 file.write(block)
             if at % REPORTED_EVERY == 0:

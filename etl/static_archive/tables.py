@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from etl.static_archive.lake_rows import LakeReader
+from etl.lake.reader import LakeReader
 from etl.static_archive.names import HashingFile
 
 ROWS_A_GROUP = 20_000

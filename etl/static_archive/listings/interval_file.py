@@ -97,7 +97,7 @@ def write_interval(file: HashingFile, tiles: Iterable[Mapping[str, Any]], rows: 
     Args:
         file: a new file.
         tiles: the rows of `listing_tiles` of the interval, in order.
-        rows: etl.static_archive.listings.rows.SCHEMA by place and row id.
+        rows: etl.completeness.rows.ROWS by place and row id.
 
     Returns:
         The number of keys.

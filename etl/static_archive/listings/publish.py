@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from db import schema
 from db.partitions import ms_range_id
+from etl.completeness.rows import listing_rows
+from etl.completeness.updates import update_rows, updates_of
+from etl.lake.reader import STEP, LakeReader
 from etl.report import Notify, Progress
-from etl.static_archive.lake_rows import STEP, LakeReader
 from etl.static_archive.listings.interval_file import find_root, write_interval
-from etl.static_archive.listings.rows import change_rows, listing_rows
 from etl.static_archive.listings.sorting import sorted_rows
 from etl.static_archive.names import PARTIAL, StoredFile, existing, new_file
 from etl.static_archive.published_log import PublishedLog
@@ -87,6 +88,8 @@ class ListingWriter:
 
     def _rows(self, interval: Interval) -> Iterator[pa.Table]:
         first = max(self._log.first, interval.start)
-        yield from listing_rows(self._lake, first, interval.end)
+        for _, rows in listing_rows(self._lake, first, interval.end):
+            yield rows
         for start in range(first, interval.end + 1, STEP):
-            yield change_rows(self._reads.changes(start, min(start + STEP - 1, interval.end)))
+            end = min(start + STEP - 1, interval.end)
+            yield update_rows(updates_of(self._reads.changes(start, end)), start, end)

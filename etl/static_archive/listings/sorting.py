@@ -6,15 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.static_archive.listings.rows import SCHEMA
+from etl.completeness.rows import ORDER, ROWS
 
 ROWS_AT_ONCE = 2_000_000
 """Rows of a run: about 300 MB while they are sorted."""
 
 BATCH = 16_384
 """Rows of each run that a merge holds."""
-
-ORDER = [("place", "ascending"), ("row", "ascending")]
 
 
 def sorted_rows(tables: Iterable[pa.Table], scratch: Path) -> Iterator[pa.Table]:
@@ -37,11 +35,11 @@ def sorted_rows(tables: Iterable[pa.Table], scratch: Path) -> Iterator[pa.Table]
 
 
 def _sorted(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables([SCHEMA.empty_table(), *tables]).sort_by(ORDER)
+    return pa.concat_tables([ROWS.empty_table(), *tables]).sort_by(ORDER)
 
 
 def _write(tables: list[pa.Table], path: Path) -> Path:
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, ROWS) as writer:
         writer.write_table(_sorted(tables).combine_chunks(), max_chunksize=BATCH)
     return path
 

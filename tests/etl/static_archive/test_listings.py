@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 from db import schema
+from etl.completeness.rows import ROWS as LISTED
 from etl.static_archive.listings import pages as directory
 from etl.static_archive.listings import sorting
 from etl.static_archive.listings.check import fault_of_file, fault_of_listings
 from etl.static_archive.listings.history import ArchivedListings
 from etl.static_archive.listings.interval_file import find_root, write_interval
 from etl.static_archive.listings.pages import DirectoryBuilder, separator
-from etl.static_archive.listings.rows import SCHEMA
 from etl.static_archive.listings.sorting import sorted_rows
 from etl.static_archive.names import new_file
 from etl.static_client import FORMAT, ArchiveError, open_archive
@@ -58,7 +58,7 @@ def rows_inside(interval: Interval) -> Iterator[pa.Table]:
     random.Random(1).shuffle(pairs)
     for start in range(0, len(pairs), 100):
         part = pairs[start : start + 100]
-        yield pa.table([pa.array([pair[at] for pair in part], pa.binary()) for at in (0, 1)], schema=SCHEMA)
+        yield pa.table([pa.array([pair[at] for pair in part], pa.binary()) for at in (0, 1)], schema=LISTED)
 
 
 def tiles_of(archive: Archive, interval: Interval) -> Iterator[Mapping[str, Any]]:
@@ -220,7 +220,7 @@ def test_rows_that_differ_from_the_trees_end_the_run(archive: Archive, tmp_path:
         "a missing row": rows.slice(1),
         "a further row": pa.concat_tables([rows.slice(0, 1), rows]),
         "a missing key": rows.slice(0, rows.num_rows - 1),
-        "a further key": pa.concat_tables([rows, pa.table([[b"\xf0"], [b"row"]], schema=SCHEMA)]),
+        "a further key": pa.concat_tables([rows, pa.table([[b"\xf0"], [b"row"]], schema=LISTED)]),
     }[change]
     with (
         pytest.raises(ValueError, match=r"rows of [0-9a-f]* expected in the lake|the tree has no key"),
@@ -254,7 +254,7 @@ def test_sorted_rows_are_those_of_one_sort(tmp_path: Path, monkeypatch: pytest.M
     numbers = random.Random(3)
     rows = [(numbers.randbytes(1), numbers.randbytes(2)) for _ in range(3_000)]
     tables = [
-        pa.table([pa.array([row[at] for row in rows[start : start + 40]], pa.binary()) for at in (0, 1)], schema=SCHEMA)
+        pa.table([pa.array([row[at] for row in rows[start : start + 40]], pa.binary()) for at in (0, 1)], schema=LISTED)
         for start in range(0, len(rows), 40)
     ]
     found = pa.concat_tables(sorted_rows(tables, tmp_path))

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from db import schema
 from db.connect import open_store
 from etl.completeness import advance
+from etl.lake.reader import LakeReader
 from etl.static_archive.names import read_manifest
 from etl.static_archive.publish import publish
 from etl.store_reads import StoreReads
@@ -151,11 +151,12 @@ def test_an_audit_names_the_interval_in_which_a_row_is_hidden(
     tags = BY_NAME["messages_by_tag"].number
     payloads = {each["id"]: each["message"]["payload"] for each in archives.oracle()[22]["messages"]}
     message_id = next(each for each, payload in payloads.items() if payload["type"] == INDEXATION)
-    hidden = f"{23:08X}{message_id.upper()}"
+    hidden = bytes([tags]), (23).to_bytes(4, "big") + bytes.fromhex(message_id)
 
-    def without_one(messages: DataFrame, fields: Any) -> DataFrame:
-        rows = rows_of(messages, fields)
-        return rows.where(~(F.hex("place").startswith(f"{tags:02X}") & (F.hex("row") == hidden)))
+    def without_one(lake: LakeReader, first: int, last: int) -> Iterator[tuple[int, pa.Table]]:
+        for number, rows in rows_of(lake, first, last):
+            pairs = zip(rows["place"].to_pylist(), rows["row"].to_pylist(), strict=True)
+            yield number, rows.filter(pa.array([(place[:1], row) != hidden for place, row in pairs], pa.bool_()))
 
     monkeypatch.setattr(advance, "listing_rows", without_one)
     made, sources, genesis = operator(stores, tmp_path, (100_000, 100_000))

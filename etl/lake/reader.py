@@ -18,8 +18,6 @@ from etl.engine.delta_state import DataFile
 from etl.engine.file_systems import file_system
 from etl.lake.delta import KEY, TABLES
 from etl.lake.genesis_tables import GENESIS
-from etl.static_client import CHRYSALIS_MESSAGE, STARDUST_BLOCK, STARDUST_MILESTONE, Record
-from ledger.eras import STARDUST
 
 BATCH_ROWS = 20_000
 
@@ -91,17 +89,25 @@ class LakeReader:
         check_files(log.root, KEY, files)
         return sorted(files, key=lambda each: (each.least or 0, each.greatest or 0, each.path))
 
-    def rows(self, first: int, last: int, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Yields the messages of milestones first ≤ m ≤ last, about STEP milestones at a time, in white-flag order.
-        `columns` beside milestone_index and white_flag_index. Raises ValueError for a file in another order.
+    def rows(self, first: int, last: int, columns: Sequence[str], step: int = STEP) -> Iterator[pa.Table]:
+        """Yields the messages of milestones first ≤ m ≤ last in white-flag order, some milestones at a time.
+
+        Args:
+            first: milestone.
+            last: milestone.
+            columns: beside milestone_index and white_flag_index.
+            step: milestones at a time, up to a multiple of it. Those of a table without rows are left out.
+
+        Raises:
+            ValueError: a file has another order.
         """
         log = self._logs["messages"]
         system = file_system(log.root)
         waiting, opened = self._files("messages", (first, last)), list[_SortedFile]()
         names = [KEY, "white_flag_index", *columns]
         try:
-            for start in range(first, last + 1, STEP):
-                end = min(start + STEP - 1, last)
+            for number in range(first // step, last // step + 1):
+                end = min(number * step + step - 1, last)
                 while waiting and (waiting[0].least or 0) <= end:
                     opened.append(_SortedFile(system, waiting.pop(0), names, first))
                 parts = [part for file in opened for part in file.through(end)]
@@ -115,23 +121,6 @@ class LakeReader:
         finally:
             for file in opened:
                 file.close()
-
-    def milestones(self, first: int, last: int) -> Iterator[list[Record]]:
-        """Yields the records of each milestone, in order. Raises ValueError if a milestone has none."""
-        expected = first
-        for table in self.rows(first, last, RECORD_COLUMNS):
-            for records in _milestones_of(table):
-                if records[0].milestone_index != expected or [each.position for each in records] != [
-                    *range(len(records))
-                ]:
-                    raise ValueError(f"milestone {expected}: all of its messages expected in the lake, in their order")
-                yield records
-                expected += 1
-        if expected != last + 1:
-            raise ValueError(f"milestone {expected}: messages expected in the lake")
-
-
-RECORD_COLUMNS = ("version", "message_id", "message", "inclusion_state", "conflict_reason", "milestone.payload")
 
 
 class _SortedFile:
@@ -189,22 +178,3 @@ class _SortedFile:
 def _may_have(file: DataFile, span: tuple[int, int]) -> bool:
     first, last = span
     return (file.least is None or file.least <= last) and (file.greatest is None or file.greatest >= first)
-
-
-def _milestones_of(table: pa.Table) -> Iterator[list[Record]]:
-    """Yields the records of the milestones in a table, which has all rows of each."""
-    payloads = pc.struct_field(table["milestone"], "payload").to_pylist()
-    names = (KEY, "white_flag_index", "version", "message_id", "message", "inclusion_state", "conflict_reason")
-    records: list[Record] = []
-    for row, payload in zip(zip(*(table[name].to_pylist() for name in names), strict=True), payloads, strict=True):
-        index, position, version, message_id, message, state, reason = row
-        if records and records[0].milestone_index != index:
-            yield records
-            records = []
-        if message_id is None:
-            records.append(Record(STARDUST_MILESTONE, index, position, None, None, payload))
-        else:
-            kind = STARDUST_BLOCK if version == STARDUST.protocol_version else CHRYSALIS_MESSAGE
-            records.append(Record(kind, index, position, state, reason, message))
-    if records:
-        yield records
