@@ -48,8 +48,8 @@ SLICE: ContextVar[Slice | None] = ContextVar("SLICE", default=None)
 class _Queue:
     """The long requests of an event loop, in the order in which they go on or begin."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
+        # Without its loop, which would be kept as long as this queue, which is kept as long as its loop.
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._later: dict[Slice, asyncio.Event] = {}
         self._long = 0
@@ -90,9 +90,10 @@ class _Queue:
         self._long += 1
 
     def _turn(self) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
         if not self._waiting:
-            self._loop.call_soon(self._next)
-        turn = self._loop.create_future()
+            loop.call_soon(self._next)
+        turn = loop.create_future()
         self._waiting.append(turn)
         return turn
 
@@ -101,7 +102,7 @@ class _Queue:
         if not turn.done():
             turn.set_result(None)
         if self._waiting:
-            self._loop.call_soon(self._next)
+            asyncio.get_running_loop().call_soon(self._next)
 
 
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
@@ -147,7 +148,7 @@ def _queue() -> _Queue:
     loop = asyncio.get_running_loop()
     queue = _QUEUES.get(loop)
     if queue is None:
-        queue = _QUEUES[loop] = _Queue(loop)
+        queue = _QUEUES[loop] = _Queue()
     return queue
 
 

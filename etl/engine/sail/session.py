@@ -9,6 +9,7 @@ Measured differences of Sail 0.7.2, and where each is handled:
 - A plan has at most about 100 levels: `etl.engine.columns.balanced`.
 """
 
+import atexit
 import os
 import time
 import warnings
@@ -113,5 +114,7 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
             finally:
                 _running.remove(session)
                 session.stop()
+                # Registered by the client, and otherwise kept until the process ends, with the client and its channel.
+                atexit.unregister(connected.client._cleanup_ml_cache)
     finally:
         server.stop()

@@ -1,7 +1,9 @@
 """Requests with much work give way, one of them in each turn of the event loop, and end at their deadline."""
 
 import asyncio
+import gc
 import time
+import weakref
 
 import pytest
 
@@ -127,3 +129,15 @@ async def test_a_long_request_that_does_not_begin_ends_at_its_deadline(monkeypat
 
     with pytest.raises(DeadlinePassed):
         await asyncio.create_task(request())
+
+
+def test_an_event_loop_that_ended_is_freed():
+    async def waited():
+        turns.SLICE.set(None)
+        await work(STEPS, [], "own")
+        assert asyncio.get_running_loop() in turns._QUEUES
+        return weakref.ref(asyncio.get_running_loop())
+
+    ended = asyncio.run(waited())
+    gc.collect()
+    assert ended() is None

@@ -3,7 +3,9 @@
 Each test of a defect fails once a new version of Sail fixes the defect; then remove its workaround.
 """
 
+import gc
 import sys
+import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial, reduce
@@ -52,6 +54,15 @@ def test_a_session_within_another_is_that_one_and_frames_are_sparks_again_after_
             assert inner is session
         assert session.sql("SELECT 1 + 1 AS two").collect()[0]["two"] == 2
     assert not on_sail()
+
+
+def test_the_client_of_a_session_that_ended_is_freed() -> None:
+    with engine_session(SAIL) as session:
+        assert session.range(3).count() == 3
+        ended = weakref.ref(session.client)
+        del session
+    gc.collect()
+    assert ended() is None
 
 
 def test_no_call_looks_for_the_line_that_made_it(sail: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
