@@ -34,8 +34,8 @@ from etl.writers.publish import Publication
 from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
-MESSAGES_AT_ONCE = 125_000
-"""Messages whose rows are read and sorted at once, about, while those of the step before are hashed."""
+MESSAGES_AT_ONCE = 50_000
+"""Messages of a step, about. Their rows are read and sorted while those of the step before are hashed."""
 
 NOTHING = (-1, ROWS.empty_table())
 """The number of no interval, and no rows."""
@@ -56,6 +56,8 @@ class TreeStep:
         closed: the intervals that they complete, smaller ones first.
         smallest: those of level 0.
         rows: ROWS of each of these, sorted, without the ledger's changes.
+        milestones: the rows of milestone_roots.
+        updates: UPDATES of the milestones, and of all others in `smallest`.
     """
 
     done: int
@@ -63,6 +65,8 @@ class TreeStep:
     closed: Sequence[Interval]
     smallest: Sequence[Interval]
     rows: Future[list[pa.Table]]
+    milestones: Future[list[tuple[Value, ...]]]
+    updates: Future[pa.Table]
 
 
 @dataclass
@@ -103,14 +107,21 @@ class ListingTrees:
         return int(done) if done is not None and begun == str(first) else first - 1
 
     def _steps(self, first: int, done: int, frontier: int) -> Iterator[TreeStep]:
-        """Yields steps, which end with intervals of level 0. The rows of the next one are read and sorted meanwhile."""
-        with ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as pool:
+        """Yields steps, which end with intervals of level 0. What the next one hashes is read meanwhile."""
+        with (
+            ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as listed,
+            ThreadPoolExecutor(1, thread_name_prefix="milestones") as pool,
+        ):
             waiting: TreeStep | None = None
             rows = self._rows(first, [each for each in closing(first, done, frontier) if each.level == 0])
             for to in self._ends(done, frontier):
                 closed = list(closing(first, done, to))
                 smallest = [each for each in closed if each.level == 0]
-                following = TreeStep(done, to, closed, smallest, pool.submit(_take, rows, len(smallest)))
+                start = min([done + 1, *(each.start for each in smallest[:1])])
+                updates = pool.submit(self._updates, max(first, start), to)
+                milestones = pool.submit(self._milestones, done + 1, to, updates)
+                own = listed.submit(_take, rows, len(smallest))
+                following = TreeStep(done, to, closed, smallest, own, milestones, updates)
                 if waiting is not None:
                     yield waiting
                 waiting, done = following, to
@@ -140,13 +151,7 @@ class ListingTrees:
         """
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
         closed, smallest, done, to = step.closed, step.smallest, step.done, step.to
-        start = min(done + 1, smallest[0].start) if smallest else done + 1
-        updates = self._updates(max(first, start), to)
-        run = [(done + 1, to)]
-        rows = milestone_rows(publication.messages(run), publication.milestones(run), updates, chunk_size)
-        milestones = list(rows)
-        assert len(milestones) == to - done, "the ledger state has milestones that the lake does not have"
-        leaves = self._smallest(smallest, step.rows.result(), updates)
+        leaves = self._smallest(smallest, step.rows.result(), step.updates.result())
         shared: dict[Interval, list[Shared]] = {}
         for interval in closed:
             if interval.level == 0:
@@ -156,7 +161,7 @@ class ListingTrees:
                 self._write(interval, self._merged(first, interval, shared[interval]))
         old = self._superseded(first, before, done, to)
         with publication.store.batch() as batch:
-            self._upsert(batch, schema.milestone_roots, milestones)
+            self._upsert(batch, schema.milestone_roots, step.milestones.result())
             for interval in closed:
                 tree = self._trees[interval]
                 if _is_kept(first, interval, frontier):
@@ -181,6 +186,20 @@ class ListingTrees:
         return updates_of(
             collected(self.found.where(F.col("milestone_index").between(start, to)).select(*CHANGE.names))
         )
+
+    def _milestones(self, start: int, to: int, updates: Future[pa.Table]) -> list[tuple[Value, ...]]:
+        """The rows of milestone_roots of the milestones [start, to]. `updates`: theirs, and perhaps of earlier ones."""
+        publication, run = self.publication, [(start, to)]
+        found = [
+            *milestone_rows(
+                publication.messages(run),
+                publication.milestones(run),
+                updates.result(),
+                publication.store_settings.chunk_size,
+            )
+        ]
+        assert len(found) == to - start + 1, "the ledger state has milestones that the lake does not have"
+        return found
 
     def _rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.Table]:
         """Yields ROWS of each of these adjacent intervals of level 0, sorted, without the ledger's changes."""
