@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from db.intervals import in_words
 from etl.transparency.audit import AuditResult, Difference, Operator
-from ledger.crypto.log_tree import leaf_hash
+from etl.transparency.partial_audit import PartialComparison
+from ledger.crypto.log_tree import HASH_BYTES, leaf_hash
 from ledger.transparency.checkpoint import Cosignature, parse_checkpoint, parse_origin
 from ledger.transparency.errors import LogError
 from ledger.transparency.keys import VerifierKey
@@ -54,9 +56,21 @@ def audit_lines(result: AuditResult) -> list[str]:
     return [
         *(line for each in result.operators for line in _operator_lines(each, result.newest)),
         *(line for each in result.differences for line in _difference_lines(each)),
+        *(line for each in result.partial for line in _partial_lines(each)),
         *(f"{one} and {other} have no milestone in common" for one, other in result.unshared),
-        "no difference, all proofs are valid" if result.is_good else "the archives differ, or a proof fails",
+        _verdict(result) if result.is_good else "the archives differ, or a proof fails",
     ]
+
+
+def _verdict(result: AuditResult) -> str:
+    parts = f"; {len(result.partial)} comparisons in part" if result.partial else ""
+    return f"no difference, all proofs are valid{parts}"
+
+
+def _partial_lines(found: PartialComparison) -> Iterator[str]:
+    yield f"{found.urls[0]} and {found.urls[1]}"
+    yield f"  compared: {'; '.join(found.compared) or 'nothing'}"
+    yield f"  not compared: {found.not_compared}"
 
 
 def _operator_lines(operator: Operator, newest: int) -> Iterator[str]:
@@ -66,6 +80,10 @@ def _operator_lines(operator: Operator, newest: int) -> Iterator[str]:
         yield f"  {operator.origin}: {operator.size:,} records to milestone {operator.last:,}{behind}"
         trust = "" if operator.is_key_given else " (the key that the archive states)"
         yield f"  signed by {operator.verifier}{trust}"
+    if operator.filters is not None:
+        yield f"  keeps a selection: filters: {operator.filters}; milestones {in_words(operator.milestones)}"
+        if not operator.origin and not operator.fault:
+            yield "  has no signed log"
     if operator.witnesses:
         yield f"  cosigned by {', '.join(operator.witnesses)}"
     if operator.fault:
@@ -73,9 +91,11 @@ def _operator_lines(operator: Operator, newest: int) -> Iterator[str]:
 
 
 def _difference_lines(difference: Difference) -> Iterator[str]:
-    yield f"DIFFERENT from milestone {difference.milestone:,} on: {difference.what}"
+    from_or_to = "from milestone {:,} on" if difference.is_first else "at milestone {:,} or before it"
+    yield f"DIFFERENT {from_or_to.format(difference.milestone)}: {difference.what}"
     for url, record in zip(difference.urls, difference.records, strict=True):
-        yield f"  {url}: {_record_text(parse_record(bytes.fromhex(record)))}"
+        is_hash = len(record) == 2 * HASH_BYTES
+        yield f"  {url}: {record if is_hash else _record_text(parse_record(bytes.fromhex(record)))}"
 
 
 def _record_text(record: Record) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from etl.fetch.http import Fault, Http
 from ledger.crypto.log_tree import leaf_hash, root_of_audit_path, tree_root
@@ -33,6 +34,7 @@ class RemoteLog:
         is_key_given: whether the key was given, and not taken from the archive.
         first: the log's first milestone.
         last: the last milestone in it.
+        is_whole: whether the archive has all records, and not only the tiles of a copy (etl/kept_proofs.py).
     """
 
     signed: SignedCheckpoint
@@ -41,6 +43,7 @@ class RemoteLog:
     network: str
     first: int
     last: int
+    is_whole: bool
 
     def __init__(self, url: str) -> None:
         self._runner = asyncio.Runner()
@@ -62,10 +65,20 @@ class RemoteLog:
         """The number of signed records."""
         return self.signed.checkpoint.size
 
-    def open(self, keys: Sequence[VerifierKey], witnesses: Sequence[VerifierKey] = ()) -> None:
+    @property
+    def origin(self) -> str:
+        """The name of the log."""
+        return self.signed.checkpoint.origin
+
+    def open(
+        self, keys: Sequence[VerifierKey], witnesses: Sequence[VerifierKey] = (), *, is_selective: bool = False
+    ) -> None:
         """Reads the checkpoint, and verifies its signature and that the tiles at its edge lead to its root.
 
-        `keys`: known keys of logs. Without one for this log, the archive states its key.
+        Args:
+            keys: known keys of logs. Without one for this log, the archive states its key.
+            witnesses: known keys of witnesses.
+            is_selective: the archive may have a copy of another log, without its records and all tiles.
 
         Raises:
             SignatureError: the signature is missing or invalid.
@@ -86,8 +99,13 @@ class RemoteLog:
             self.last = last_milestone(self.first, self.size)
         except ValueError as error:
             raise LogError(str(error)) from error
-        if self.root_at(self.size) != self.signed.checkpoint.root:
+        self.is_whole = not is_selective or self._has_records()
+        if self.is_whole and self.root_at(self.size) != self.signed.checkpoint.root:
             raise LogError(f"the tiles of size {self.size} do not lead to the signed root")
+
+    def read_json(self, url: str) -> dict[str, Any]:
+        """A JSON object of the same server. Raises Fault."""
+        return self._runner.run(self._http.json(url))
 
     def root_at(self, size: int) -> bytes:
         """The root that the tiles have for the first `size` records."""
@@ -144,10 +162,18 @@ class RemoteLog:
                 if place.width == TILE_WIDTH:
                     hashes[place.level, place.number] = tree_root(split_tile(data, TILE_WIDTH))
 
+    def _has_records(self) -> bool:
+        """Whether the archive has the first records. A copy has none."""
+        try:
+            self.place(Place(None, 0, width_at(self.size, 0, 0)))
+        except LogError:
+            return not self.size
+        return True
+
     def _stated_key(self) -> VerifierKey:
         """The key that the server states, or a static archive in the file `verifier`."""
         try:
-            stated = self._runner.run(self._http.json(self.url)).get("verifier")
+            stated = self.read_json(self.url).get("verifier")
         except Fault:
             stated = self._verifier_file()
         if not isinstance(stated, str):
