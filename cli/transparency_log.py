@@ -124,14 +124,15 @@ def audit(
     keys: Keys = None,
     witnesses: Witnesses = None,
     whole: Annotated[
-        bool, typer.Option("--all", help="Read every record and tile, not only those that a comparison needs.")
+        bool, typer.Option("--all", help="Read every record, tile and id, not only those that a comparison needs.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Compares the transparency logs of several archives, and names the first milestone at which two of them differ.
 
     Verifies the signature of each checkpoint, and that the tiles lead to its root. Without --key, it takes the key that
-    each archive states.
+    each archive states. Of selective permanodes it compares what they have of the log, and ids of milestones, and prints
+    what was not compared.
 
     Exit code 0: all proofs are valid and no archives differ; 1: else.
 
@@ -152,10 +153,17 @@ def audit(
 
 def _log_of(context: typer.Context, url: str) -> str:
     """The prefix of the selected network's log at a server."""
+    from db.connect import StoreSettings
+
     network = context.obj.settings().network
     if network is None:
         raise typer.BadParameter(
             f"{url}: expected https://HOST/api/NETWORK/log, or --network NAME before the command", param_hint="URL"
+        )
+    if StoreSettings("", network).wormhole_network is not None:
+        raise typer.BadParameter(
+            f"{network} has no transparency log: its guardians sign each message, and /gaps shows missing ones",
+            param_hint="URL",
         )
     return f"{url.rstrip('/')}/api/{network}/log"
 
