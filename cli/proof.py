@@ -90,8 +90,8 @@ def keep(
     """Stores the proofs of the listings that a selective permanode keeps, from a static archive of a full one.
 
     It reads the tiles around each selected tag and address, and compares each root with the rows of this store. So it
-    also shows that no row is missing here. Then this permanode serves these proofs. Run it again for a newer archive,
-    for added filters and after a rebuild.
+    also shows that no row is missing here. Then this permanode serves these proofs. Run it again for a newer archive
+    and for added filters. It continues the log that this permanode had before `purge --keep`.
 
     Example: permanode proof keep https://archive.example/ --log-key permanode/mainnet/1+33d9dfe5+Aa4Gn7nRzMqg…
     """

@@ -75,7 +75,7 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         *([] if status.kept is None else [line("keeps", kept_text(status.kept))]),
         line("newest", _newest_text(status.newest)),
         line("dates", _dates_text(status)),
-        line("ledger", ledger if status.log is None else f"{ledger}; {log_text(status.log)}"),
+        line("ledger", ledger if status.log is None else f"{ledger}; {log_text(status.log)}{end_text(status)}"),
         *([] if status.reconciliation is None else [line("supply", supply_text(status.reconciliation))]),
         *(coverage_lines(status) if status.complete or status.incomplete else []),
         *(line(name, in_width(milestones, room)) for name, milestones in listed.items()),
@@ -132,6 +132,14 @@ def log_text(found: LogSummary) -> str:
     signed = "signed" if found.signed_size == found.size else f"{found.signed_size:,} signed"
     witnesses = f"{len(found.witnesses)} witness{'' if len(found.witnesses) == 1 else 'es'}"
     return f"{records}, {signed}" + (f"; {found.cosigned_size:,} by {witnesses}" if found.witnesses else "")
+
+
+def end_text(status: Status) -> str:
+    """Formats where the log of a selective store ends, if it has later milestones."""
+    if status.log is None or not status.kept or not status.complete:
+        return ""
+    last = status.log.last_milestone
+    return f", ends with milestone {last:,}" if last < status.complete[-1][1] else ""
 
 
 def lag_lines(lag: Lag) -> list[str]:

@@ -131,9 +131,7 @@ def choose_messages(run: IotaRun) -> IotaRun:
 
 
 def _check_of(run: IotaRun) -> WholeCheck:
-    """What compares decoded milestones with logs: nothing for a selective store, which does not have all messages."""
-    if run.coverage is not None:
-        return lambda *_: None
+    """What compares decoded milestones with logs."""
     return fork_check(run.publication, [LoggedMilestones(each.head, each.bundle) for each in run.logs])
 
 

@@ -7,7 +7,7 @@ from them as a full store does (decision 0048).
 Invariants:
 1. Nothing is stored before the signature of the checkpoint, the record of the cover, and the root of each listing are
    verified. The root follows from the rows of this store, so it shows that this store has all of them.
-2. The head of the log is written last.
+2. The head of the log is written last. A log that this permanode had before it was reduced is continued.
 3. The lake has a copy of all these rows, because nothing else in it leads to them. A rebuild writes them again.
 """
 
@@ -40,7 +40,9 @@ from etl.static_archive.listings.check import fault_of_listings
 from etl.static_archive.listings.history import ArchivedListings
 from etl.static_client import ArchiveError, open_archive
 from etl.store_reads import StoreReads
+from etl.transparency.continuation import check_beginning, continue_log
 from etl.transparency.log_files import LogFiles
+from etl.transparency.stored_log import StoredLog
 from ledger.completeness.families import BY_NAME, FAMILIES, U32_BYTES, Family
 from ledger.completeness.fetched_trees import FetchedTrees
 from ledger.completeness.intervals import FACTOR, Interval, complete_from, complete_to, log_place_of_cover
@@ -99,6 +101,7 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
             another network or without listings, or the store has other rows than it proves. Nothing was stored.
         ArchiveError: files of the archive contradict each other.
         LogError: its log is not signed by one of the keys.
+        LogForked: this permanode has a log of its own, which is not the beginning of that of the archive.
         LeaseHeld: another run writes to the store.
     """
     archive = open_archive(place)
@@ -121,12 +124,11 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
         text = reads.info(KEPT)
         if text is None:
             raise ValueError("proof keep: this store keeps all messages, and a load with a genesis proves its listings")
-        own = LogFiles(lake, settings.network).head()
-        if own is not None and own.newest != log.head:
-            raise ValueError(
-                "proof keep: this permanode was a full one and has a log of its own, which differs from that of the "
-                "archive. Only an archive that it published after its last load has the proofs"
-            )
+        own = StoredLog(LogFiles(lake, settings.network), store, reads)
+        has_own = own.files.head() is not None
+        if has_own:
+            own.open()
+            check_beginning(own, log)
         coverage = parse_coverage(text)
         span = max(listings.first, complete_from(listings.first)), listings.end
         ledger_index = reads.ledger_index()
@@ -141,12 +143,14 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
             for family, key in _listings_of(each):
                 copies.add(family, key)
         found = [*copies.tables()]
-        if own is None:
+        if not has_own:
             head = LogHead(log.head, log.verifier, log.checkpoint)
             found.append((schema.log_tiles, _log_rows(log, listings)))
             found.append((schema.log_heads, [head_values(settings.network, head)]))
         _write_to_lake(lake, found)
         _write_to_store(store, found)
+        if has_own:
+            continue_log(own, log)
     return KeptProofs(copies.count, copies.rows, listings.end, tuple(each.text for each in sorted(left_out)))
 
 

@@ -38,21 +38,23 @@ class LoggedMilestones(LoggedRecords):
         """Those of the milestones that are in the log."""
         return intersect(milestones, [(self.first, self.last)]) if self.last >= self.first else []
 
-    def check_messages(self, messages: DataFrame, milestones: Intervals) -> None:
-        """Compares milestones, given as all their messages (MESSAGE_DDL). Raises LogForked for the first that
-        differs.
+    def check_messages(self, messages: DataFrame, milestones: Intervals, *, in_part: bool = False) -> None:
+        """Compares milestones, given as all their messages (MESSAGE_DDL), or `in_part` as some, which are not counted.
+        Raises LogForked for the first that differs.
         """
-        self._check(milestones, lambda part: milestone_rows(messages.where(either(part)), None))
+        self._check(milestones, lambda part: milestone_rows(messages.where(either(part)), None), in_part=in_part)
 
     def check_milestones(self, read: Callable[[Intervals], DataFrame], milestones: Intervals) -> None:
         """Compares milestones of a lake (MILESTONE_DDL). Raises LogForked for the first that differs."""
         self._check(milestones, read)
 
-    def _check(self, milestones: Intervals, read: Callable[[Intervals], DataFrame]) -> None:
+    def _check(self, milestones: Intervals, read: Callable[[Intervals], DataFrame], *, in_part: bool = False) -> None:
         for part in _parts(self.inside(milestones)):
             rows = {each["milestone_index"]: each for each in _rows(read([part]))}
             for index in range(part[0], part[1] + 1):
                 logged, row = self.record(index), rows.get(index)
+                if in_part and row is not None:
+                    row["message_count"] = logged.message_count
                 found = "no milestone" if row is None else _difference(logged, row)
                 if found:
                     raise LogForked(

@@ -8,7 +8,10 @@ from pyspark.sql import DataFrame
 
 from db.connect import StoreSettings
 from db.intervals import Intervals
+from db.queries.log import LogHead
 from db.store import StoreDamaged
+from etl.run_lease import AT_HEAD
+from etl.store_reads import StoreReads
 from etl.transparency.append import LogAppender, SignedLog
 from etl.transparency.history import LoggedMilestones
 from etl.transparency.log_files import LogFiles
@@ -16,7 +19,9 @@ from etl.transparency.signing_key import read_key
 from etl.transparency.stored_log import StoredLog
 from etl.verification.decode import WholeCheck
 from etl.writers.publish import Publication
+from ledger.transparency.checkpoint import parse_origin
 from ledger.transparency.keys import Kind, SigningKey
+from ledger.transparency.positions import last_milestone
 
 log = logging.getLogger("permanode")
 
@@ -56,11 +61,14 @@ def check_log(publication: Publication, *, whole: bool = False) -> None:
 
 
 def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()) -> WholeCheck:
-    """Returns the check of decoded milestones. It raises LogForked for a milestone that is logged otherwise.
+    """Returns the check of decoded milestones. It raises LogForked for a milestone that is logged otherwise. In a
+    selective store messages are not counted. Its log, if it is a copy, has no records to compare.
 
     `others`: further logs that the milestones must agree with.
     """
-    stored = log_of(publication)
+    if _is_copied(publication):
+        return lambda *_: None
+    stored, in_part = log_of(publication), publication.lake.has("selection")
 
     def check(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
         head = stored.find()
@@ -69,13 +77,14 @@ def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()
             logs.append(LoggedMilestones(head.newest, stored.read_bundle))
         for logged in logs:
             if logged.inside(milestones):
-                logged.check_messages(messages(), milestones)
+                logged.check_messages(messages(), milestones, in_part=in_part)
 
     return check
 
 
 def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, again: bool = False) -> None:
-    """Appends the milestones that have records, and signs the checkpoint.
+    """Appends the milestones that have records, and signs the checkpoint. A selective store has no new records: if its
+    log, which `purge --keep` left, ends before its milestones, this is reported, but not by each load of a follower.
 
     Args:
         publication: the run.
@@ -89,6 +98,10 @@ def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, ag
         return
     stored, reads, settings = log_of(publication), publication.reads, publication.store_settings
     stored.open(again=again)
+    if publication.lake.has("selection"):
+        if not publication.report.run.startswith(AT_HEAD):
+            _report_end(stored.head, reads)
+        return
     proved = reads.proved()
     if proved:
         key, notify = key_of(settings), publication.notify
@@ -96,6 +109,20 @@ def append_log(publication: Publication, others: Sequence[SignedLog] = (), *, ag
         if again:
             appender.check(proved.stop - 1)
         appender.append(proved.start, proved.stop - 1)
+
+
+def _report_end(head: LogHead | None, reads: StoreReads) -> None:
+    """Reports that the log of a reduced permanode ends before its newest milestones."""
+    complete = reads.held().complete
+    if head is None or not complete:
+        return
+    last = last_milestone(parse_origin(head.newest.origin)[1], head.newest.size)
+    if last < complete[-1][1]:
+        log.warning(
+            "the transparency log ends with milestone %d, because a selection has no records of later ones: `permanode "
+            "proof keep ARCHIVE` continues it with those of a full permanode",
+            last,
+        )
 
 
 def _is_copied(publication: Publication) -> bool:

@@ -18,16 +18,18 @@ from cli.main import app
 from db import schema
 from db.connect import open_store
 from db.queries.listing_proofs import fetch_trees
-from db.queries.log import get_audit_path, get_head
+from db.queries.log import LogHead, get_audit_path, get_head
 from db.store import NotFound
 from etl import runs
 from etl.deep_check.check import Setup, check_rows
 from etl.kept_proofs import STORED, keep_proofs
+from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.check import check
 from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
 from etl.transparency.audit import audit_logs
 from etl.transparency.history import LogForked
+from etl.transparency.log_files import LogFiles
 from etl.transparency.signing_key import create_key
 from ledger.completeness import check as completeness_check
 from ledger.completeness import intervals, trees
@@ -37,6 +39,7 @@ from ledger.completeness.intervals import complete_to, log_place_of_cover
 from ledger.completeness.proof import Listing, prove_page
 from ledger.crypto.log_tree import from_left
 from ledger.transparency import positions
+from ledger.transparency.checkpoint import Checkpoint, open_checkpoint
 from ledger.transparency.errors import LogError
 from ledger.transparency.keys import Kind, VerifierKey
 from ledger.transparency.logged_records import LoggedRecords
@@ -380,21 +383,78 @@ def test_a_selective_permanode_has_the_proofs_of_its_listings(signed: Case, stor
         keep_proofs(signed.loading.store, signed.lake, str(signed.archive), [])
 
 
-def test_a_purged_permanode_takes_the_proofs_of_the_archive_that_it_published(
-    signed: Case, stores: Stores, tmp_path: Path
+def test_a_purged_permanode_continues_its_log_with_an_archive(
+    signed: Case, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """It was reduced at milestone 31, and the archive is that of another operator."""
     tag, address = selected_keys(signed.network)
     _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    key = tmp_path / "own.key"
+    own = create_key(key, "own.example/log", Kind.SIGNATURE).verifier
     loading = stores((100_000, 100_000), signed.network)
-    loading = replace(loading, store=replace(loading.store, log_key=signed.loading.store.log_key))
-    loading.load(*sources, genesis=genesis)
+    loading = replace(loading, store=replace(loading.store, log_key=str(key)))
+    loading.load(*sources, genesis=genesis, last=32)
+    part, published = Case(loading, signed.archive), tmp_path / "published"
+    part.publish(published)
     runs.reduce(loading.store, loading.settings, [f"tag:0x{tag.hex()}", f"address:0x{address.hex()}"])
-    part = Case(loading, signed.archive)
-    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    assert "log ends" not in caplog.text
+    assert loading.load(*sources).exit_code == 0
+    assert "the transparency log ends with milestone 31, because a selection has no records" in caplog.text
+    logged = LogFiles(part.lake, signed.network)
+    assert keep_proofs(loading.store, part.lake, str(published), []).complete_to == 29
+    before = LogHead(*ends_of(published, own))
+    assert logged.head() == before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LoggedRecords, "record", another_at_7)
+        with pytest.raises(LogForked, match="at milestone 7: "):
+            loading.load(*sources, force=True, first=5, last=9)
+    assert loading.load(*sources, force=True, first=5, last=9).milestones == 4, "messages in part are no fork"
+    forged = ArchivedLog.tile
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArchivedLog, "tile", lambda *place: flipped(forged(*place)))
+        with pytest.raises(LogForked, match="this permanode and the archive have"):
+            keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    assert logged.head() == before
+    with closing(open_store(loading.store)) as store:
+        assert asyncio.run(get_head(store, signed.network)) == before
+    verifier = VerifierKey.parse(read_manifest(signed.archive)["log"]["verifier"])
+    for _ in range(2):
+        keep_proofs(loading.store, part.lake, str(signed.archive), [])
+        assert logged.head() == LogHead(*ends_of(signed.archive, verifier))
+    now = ends_of(signed.archive, verifier)[0].size
+    with pytest.raises(ValueError, match=f"its log has {now} records, that of the archive {before.newest.size}"):
+        keep_proofs(loading.store, part.lake, str(published), [])
+    caplog.clear()
+    assert loading.load(*sources).exit_code == loading.rebuild().exit_code == 0
+    assert "log ends" not in caplog.text
     pages = [each for each in pages_of(signed.network) if each.place[1:] in (tag, address)]
     assert asyncio.run(of_server(part, pages)) == asyncio.run(of_server(signed, pages))
-    with closing(open_store(loading.store)) as store:
+    with closing(open_store(loading.store)) as store, closing(open_store(signed.loading.store)) as full:
+        for table in (schema.log_tiles, schema.log_heads):
+            assert [*store.read_all(table)] == [*full.read_all(table)], "the log of the full permanode, from its start"
         assert [each for each in check_rows(Setup(loading.store, part.lake), store) if each.faults] == []
+
+
+TRUE_RECORD = LoggedRecords.record
+
+
+def another_at_7(self: LoggedRecords, milestone: int) -> MilestoneRecord:
+    """The record in the log, with another id for milestone 7."""
+    found = TRUE_RECORD(self, milestone)
+    return replace(found, milestone_id=b"\1" * 32) if milestone == 7 else found
+
+
+def ends_of(archive: Path, verifier: VerifierKey) -> tuple[Checkpoint, str, bytes]:
+    """Size and root of the log of an archive, and its signed checkpoint."""
+    manifest = read_manifest(archive)
+    assert manifest is not None
+    data = manifest["log"]["checkpoint"].encode()
+    return open_checkpoint(data, f"permanode/{manifest['network']}/1", verifier).checkpoint, verifier.text, data
+
+
+def flipped(hashes: bytes) -> bytes:
+    """The hashes of a tile, of which the first one is wrong."""
+    return bytes([hashes[0] ^ 1]) + hashes[1:]
 
 
 def other_key(signed: Case) -> VerifierKey:
