@@ -2,7 +2,7 @@
 
 The cones of the lake are verified again from their bytes, as `permanode verify` does, and replaced in one commit. The
 filters are written before it and cover nothing until the messages are replaced, so a run that ends in between can be
-repeated. The store is built from the lake afterwards.
+repeated. The store is built from the lake afterwards, also by a run that finds the lake reduced with the same filters.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -38,14 +38,17 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
     """Replaces the messages of the lake by those that the filters select, each with its proof. Milestones that are
     incomplete lose their messages. Returns what the lake keeps then.
 
-    Raises ValueError for an invalid filter, a lake that keeps a selection already, and milestones that are not
+    Raises ValueError for an invalid filter, a lake that keeps another selection already, and milestones that are not
     `signed`; then nothing was changed.
     """
     lake = publication.lake
     held = read_coverage(lake)
-    if held is not None and any(held.values()):
-        raise ValueError("purge --keep: the lake keeps a selection already; a load with --keep adds filters to it")
     coverage = chosen_for(publication, keep)
+    if held is not None and any(held.values()):
+        if held.keys() == coverage.keys():
+            # An earlier run may have ended before the store was built.
+            return held
+        raise ValueError("purge --keep: the lake keeps a selection already; a load with --keep adds filters to it")
     if not lake.exists():
         raise ValueError("purge --keep: a lake with milestones expected")
     milestones = lake.read("milestones")
