@@ -53,7 +53,10 @@ class LoggedMilestones(LoggedRecords):
             rows = {each["milestone_index"]: each for each in _rows(read([part]))}
             for index in range(part[0], part[1] + 1):
                 logged, row = self.record(index), rows.get(index)
-                if in_part and row is not None:
+                if in_part:
+                    if row is None:
+                        # It was rejected, and nothing of it is stored.
+                        continue
                     row["message_count"] = logged.message_count
                 found = "no milestone" if row is None else _difference(logged, row)
                 if found:

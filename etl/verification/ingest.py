@@ -136,8 +136,9 @@ class Ingest:
         if force:
             self.lake.set_aside(wanted)
         in_lake, whole = self.lake.known(add(wanted, incomplete))
+        checks = [check]
         if coverage is not None:
-            check = _keeping(whole, lambda: decoding.results)
+            checks.insert(0, _keeping(whole, lambda: decoding.results))
             # A part of a milestone is not a copy of it.
             in_lake, whole = [], intersect(whole, covered)
         todo = wanted if force else subtract(wanted, whole)
@@ -149,7 +150,8 @@ class Ingest:
 
         def check_selected(messages: Callable[[], DataFrame], milestones: Intervals) -> None:
             nonlocal coverage
-            check(messages, milestones)
+            for each in checks:
+                each(messages, milestones)
             if coverage is not None and decoding.watched.num_rows:
                 coverage = add_watched(self.lake, coverage, decoding.watched, milestones, [messages()])
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from cli.log_text import audit_lines
 from cli.main import app
 from db import schema
 from db.connect import open_store
@@ -27,6 +28,7 @@ from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.check import check
 from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
+from etl.store_reads import StoreReads
 from etl.transparency.audit import audit_logs
 from etl.transparency.history import LogForked
 from etl.transparency.log_files import LogFiles
@@ -52,6 +54,7 @@ from tests.etl.stardust_archives import NETWORK as STARDUST_NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.static_archive.conftest import Case
 from tests.etl.static_archive.file_host import FileHost
+from tests.etl.static_archive.other_operators import FORKED, HIDDEN, another, forking, hiding, served
 from tests.etl.static_archive.proved_pages import ProvedPage, in_javascript, in_python
 from tests.etl.static_archive.test_publish import changed_manifests
 from tests.reference_completeness import listings
@@ -455,6 +458,65 @@ def ends_of(archive: Path, verifier: VerifierKey) -> tuple[Checkpoint, str, byte
 def flipped(hashes: bytes) -> bytes:
     """The hashes of a tile, of which the first one is wrong."""
     return bytes([hashes[0] ^ 1]) + hashes[1:]
+
+
+def test_a_selective_permanode_is_compared_as_far_as_possible(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    tag, _ = selected_keys(signed.network)
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    part = stores(network=signed.network)
+    part.load(*sources, genesis=genesis, keep=[f"tag:0x{tag.hex()}"])
+    honest = signed.loading
+    archives = {
+        "full": honest,
+        "part": part,
+        "hiding": another(stores, honest, hiding),
+        "fork": another(stores, honest, forking),
+    }
+    with served(archives) as urls:
+
+        def audited(*names: str, whole: bool = False) -> tuple[bool, dict[tuple[str, ...], object], str]:
+            found = audit_logs([urls[name] for name in names], whole=whole)
+            text = "\n".join(audit_lines(found))
+            named = {url: name for name, url in urls.items()}
+            assert [each.fault for each in found.operators] == [""] * len(names)
+            results: dict[tuple[str, ...], object] = {
+                tuple(named[url] for url in each.urls): (each.milestone, each.what, each.is_first)
+                for each in found.differences
+            }
+            results |= {tuple(named[url] for url in each.urls): each.compared for each in found.partial}
+            return found.is_good, results, text
+
+        ids = f"16 of the ids of the milestones 1:{LAST + 1}"
+        good, results, text = audited("full", "part")
+        assert (good, results) == (True, {("full", "part"): (ids,)})
+        assert f"  keeps a selection: filters: 1; milestones 1:{LAST + 1}\n  has no signed log\n" in text
+        assert "  not compared: listings, changes of the ledger" in text
+        assert text.endswith("no difference, all proofs are valid; 1 comparisons in part")
+        good, results, text = audited("fork", "part")
+        assert (good, results) == (False, {("fork", "part"): (FORKED, "milestone", True)})
+        assert f"DIFFERENT from milestone {FORKED} on: milestone\n  {urls['fork']}: {'01' * 32}\n" in text
+        keep_proofs(part.store, str(part.folder / "lake"), str(signed.archive), [])
+        whole = f"all ids of the milestones 1:{LAST + 1}"
+        size = signed_size(signed)
+        good, results, _ = audited("full", "part", whole=True)
+        assert (good, results) == (True, {("full", "part"): (f"the signed root of {size} records", whole)})
+        good, results, text = audited("part", "hiding", "full")
+        assert not good
+        assert results == {
+            ("part", "hiding"): (LAST, "roots of the logs", False),
+            ("part", "full"): (f"the signed root of {size} records", ids),
+            ("hiding", "full"): (HIDDEN + 4, "trees of listings", True),
+        }
+        assert f"DIFFERENT at milestone {LAST} or before it: roots of the logs" in text
+        assert audited("part", "fork")[1] == {("part", "fork"): (FORKED, "milestone", True)}
+
+
+def signed_size(signed: Case) -> int:
+    """The number of records in the log of the full archive."""
+    with closing(open_store(signed.loading.store)) as store, closing(StoreReads(store, signed.network)) as reads:
+        head = reads.log_head()
+    assert head is not None
+    return head.newest.size
 
 
 def other_key(signed: Case) -> VerifierKey:
