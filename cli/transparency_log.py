@@ -131,7 +131,7 @@ def audit(
     """Compares the transparency logs of several archives, and names the first milestone at which two of them differ.
 
     Verifies the signature of each checkpoint, and that the tiles lead to its root. Without --key, it takes the key that
-    each archive states. Of selective permanodes it compares what they have of the log, and ids of milestones, and prints
+    each archive states. Of selective permanodes it compares their part of the log and ids of milestones, and prints
     what was not compared.
 
     Exit code 0: all proofs are valid and no archives differ; 1: else.
