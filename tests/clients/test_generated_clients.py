@@ -7,6 +7,7 @@ contract does not describe does not compile.
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +17,7 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.clients.api_requests_poi import BODY
 from tests.clients.api_requests_wormhole import wormhole_walks
-from tests.clients.drive import Driver
+from tests.clients.drive import Driver, shape_of
 from tests.clients.installs import HERE, Node, python_programs, run
 from tests.clients.walks import CONTRACT, Walk, api_requests, contract, place, walks
 
@@ -101,17 +102,29 @@ def statement(walk: Walk) -> str:
     return f"{{\n    {typed}print(await client.{walk.method.upper()}({path}, {{ {', '.join(options)} }}));\n}}\n"
 
 
+def of_each_shape(every: list[Walk]) -> list[Walk]:
+    """Of each operation, the call with the shortest answer of each status and shape: the compiler checks an answer
+    against its type, which depends on its shape only.
+    """
+    found: dict[Any, Walk] = {}
+    for walk in sorted(every, key=lambda walk: len(json.dumps(walk.answer))):
+        found.setdefault((walk.operation, walk.status, shape_of(walk.answer)), walk)
+    return [walk for walk in every if any(walk is each for each in found.values())]
+
+
 def test_the_typescript_client_walks_every_operation(
     node: Node, server: str, every: list[Walk], tmp_path: Path
 ) -> None:
+    calls = of_each_shape(every)
+    assert {call.operation for call in calls} == {walk.operation for walk in every}
     (tmp_path / "node_modules").symlink_to(node.modules)
     (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
     for name in ("walk.ts", "tsconfig.json"):
         shutil.copy(HERE / "drivers" / name, tmp_path)
-    statements = "".join(map(statement, every))
+    statements = "".join(map(statement, calls))
     head = 'import { type Answer, client, print } from "./walk.js";\n'
     (tmp_path / "operations.ts").write_text(head + statements, "utf-8")
     node.run_tool("openapi-typescript", str(CONTRACT), "--output", "api.ts", folder=tmp_path)
     node.run_tool("tsc", folder=tmp_path)
     driver = Driver((node.node, str(tmp_path / "built" / "operations.js"), server))
-    check(driver, [[walk.operation] for walk in every], every)
+    check(driver, [[call.operation] for call in calls], calls)

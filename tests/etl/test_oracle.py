@@ -1,4 +1,7 @@
-"""The oracle ledger after loads, as whole rows, table by table, compared with a plain reading of its node JSON."""
+"""The oracle ledger after loads, as whole rows, table by table, compared with a plain reading of its node JSON.
+
+Tests marked slow run always in tests/etl/both_engines, with the embedded engine.
+"""
 
 import asyncio
 import json
@@ -80,10 +83,12 @@ def archive_a(stores: Stores) -> ArchiveA:
     return loaded
 
 
+@pytest.mark.slow
 def test_archive_a_gives_the_reference_s_rows(archive_a: ArchiveA) -> None:
     check(archive_a(SMALL).rows(), reference(SMALL, node=False))
 
 
+@pytest.mark.slow
 def test_white_flag_index_is_the_oracle_s(archive_a: ArchiveA) -> None:
     expected = {
         each["id"]: each["whiteFlagIndex"]
@@ -99,6 +104,7 @@ def test_white_flag_index_is_the_oracle_s(archive_a: ArchiveA) -> None:
     assert {key: each for key, each in found.items() if key in own} == {key: cones[own[key]] for key in own}
 
 
+@pytest.mark.slow
 def test_ascending_the_bound_holds(archive_a: ArchiveA) -> None:
     rows = archive_a(SMALL).rows()
     for table, key in (
@@ -119,6 +125,7 @@ def test_ascending_the_bound_holds(archive_a: ArchiveA) -> None:
         assert len(sizes) > len({at for at, _, _ in sizes}) + 10
 
 
+@pytest.mark.slow
 def test_every_listing_at_every_page_size(archive_a: ArchiveA) -> None:
     asyncio.run(check_listings(archive_a(SMALL).store))
 
@@ -197,16 +204,16 @@ def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores:
     check(uncut(loading.rows() | {"rejects": []}), uncut(expected))
 
 
-def test_a_rebuild_of_another_store_is_its_load(archive_a: ArchiveA, stores: Stores) -> None:
-    other = stores((60, 2), lake=str(archive_a(SMALL).folder / "lake"))
+def test_a_rebuild_of_another_store_is_its_load(node_json: Loading, stores: Stores) -> None:
+    other = stores((60, 2), lake=str(node_json.folder / "lake"))
     with closing(open_store(other.store, writable=True)) as store, store.batch() as batch:
         # The lake does not record archive files, and it does not contain milestone 51.
         batch.upsert(schema.sync, ("ms_range_id", "milestone_index", "logged_by"), [(0, 7, 0), (0, 8, 0), (0, 51, 0)])
     assert other.rebuild().complete == 50
-    check(other.rows(), with_logged(reference((60, 2), node=False), 7, 8))
+    check(other.rows(), with_logged(reference((60, 2)), 7, 8))
 
 
-def test_the_lake_is_beside_the_store(archive_a: ArchiveA, spark: Any) -> None:
-    lake = Lake(spark, str(archive_a(SMALL).folder / "lake"))
+def test_the_lake_is_beside_the_store(node_json: Loading, spark: Any) -> None:
+    lake = Lake(spark, str(node_json.folder / "lake"))
     assert lake.read("messages").count() == sum(len(line["messages"]) for line in oracle())
-    assert not (archive_a(SMALL).folder / "staging").exists()
+    assert not (node_json.folder / "staging").exists()

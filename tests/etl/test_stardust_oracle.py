@@ -78,7 +78,7 @@ def node_json(
     ("everywhere", "geometry"),
     [
         pytest.param("sqlite", GEOMETRIES[0], marks=pytest.mark.slow),
-        pytest.param("sqlite", GEOMETRIES[1]),
+        pytest.param("sqlite", GEOMETRIES[1], marks=pytest.mark.slow),
         pytest.param("cassandra", GEOMETRIES[0], marks=LATER_CASSANDRA.marks),
         pytest.param("cassandra", GEOMETRIES[1], marks=CASSANDRA.marks),
         pytest.param("bulk", GEOMETRIES[0], marks=AS_BULK.marks),
@@ -90,6 +90,7 @@ def test_node_json_gives_the_reference_s_rows(node_json: NodeJson, geometry: tup
     check(node_json(geometry).rows(), expected(geometry))
 
 
+@pytest.mark.slow
 @on(SQLITE)
 def test_white_flag_index_is_the_oracle_s(node_json: NodeJson) -> None:
     reported = {each["id"][2:]: each["metadata"]["whiteFlagIndex"] for line in oracle() for each in line["blocks"]}
@@ -97,6 +98,7 @@ def test_white_flag_index_is_the_oracle_s(node_json: NodeJson) -> None:
     assert {row["message_id"]: row["white_flag_index"] for row in rows} == reported
 
 
+@pytest.mark.slow
 @on(SQLITE, LATER_CASSANDRA)
 def test_a_rebuild_is_the_load(node_json: NodeJson) -> None:
     loading = node_json(GEOMETRIES[1])

@@ -54,6 +54,7 @@ def test_both_eras_in_one_load_give_the_replay_s_rows(everywhere: Stores, tmp_pa
     assert [row["conflict_reason"] for row in rows["messages"] if row["version"] == 2 and row["conflict_reason"]] == [1]
 
 
+@pytest.mark.slow
 def test_the_second_era_follows_in_a_load_of_its_own(stores: Stores, tmp_path: Path) -> None:
     """The ledger state is built from the lake."""
     loading = stores((100_000, 100_000), eras=ERAS, ledger_near=0)
@@ -64,6 +65,7 @@ def test_the_second_era_follows_in_a_load_of_its_own(stores: Stores, tmp_path: P
     assert state(loading.rows()) == state(expected((100_000, 100_000)))
 
 
+@pytest.mark.slow
 def test_a_lake_has_one_beginning_and_it_is_of_the_era_behind_it(stores: Stores, tmp_path: Path) -> None:
     """Stardust begins with milestone 21."""
     loading = stores(eras=MIXED)

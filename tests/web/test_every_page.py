@@ -10,7 +10,7 @@ from api.web.views import VIEWS
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
-from tests.web.browser import NARROW, SCHEMES, WIDE, Scheme, report
+from tests.web.browser import NARROW, WIDE, Scheme, report
 from tests.web.conftest import Open
 from tests.web.pages import Visited, kind_of, pages
 
@@ -36,8 +36,15 @@ def test_every_kind_of_page_is_among_them(oracle: Oracle, stardust: StardustLedg
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (WIDE, "light"),
+        (WIDE, "dark"),
+        (NARROW, "light"),
+        pytest.param(*WITHOUT_RULES, marks=pytest.mark.slow),
+    ],
+)
 async def test_no_page_has_problems(
     opened: Open, width: int, scheme: Scheme, oracle: Oracle, stardust: StardustLedger, world: World
 ) -> None:

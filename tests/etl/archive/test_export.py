@@ -90,7 +90,7 @@ def test_a_folder_of_another_ledger_is_rejected(tmp_path: Path) -> None:
     assert logged(second) == before
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", [pytest.param("chrysalis", marks=pytest.mark.slow), "stardust"])
 def test_a_cluster_is_exported_and_recorded_as_the_embedded_store(
     era: str, cassandra: CassandraServer, tmp_path: Path
 ) -> None:

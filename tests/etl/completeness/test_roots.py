@@ -35,7 +35,7 @@ from tests.etl.completeness.published_logs import (
     log_of,
     tables_of,
 )
-from tests.etl.conftest import CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import CASSANDRA, LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.store_rows import LISTINGS
 from tests.ledger.completeness.reference import Listing
 from tests.reference_completeness import listings
@@ -45,6 +45,20 @@ pytestmark = [pytest.mark.loads, pytest.mark.usefixtures("small_intervals")]
 GEOMETRY = 100_000, 90_000
 """That of no other test: stores that others load have intervals of 100 milestones."""
 
+
+CHRYSALIS, STARDUST = LEDGERS
+
+BOTH_ON_A_CLUSTER_LATER = pytest.mark.parametrize(
+    ("everywhere", "name"),
+    [
+        pytest.param("sqlite", CHRYSALIS),
+        pytest.param("sqlite", STARDUST),
+        pytest.param("cassandra", STARDUST, marks=CASSANDRA.marks),
+        pytest.param("cassandra", CHRYSALIS, marks=LATER_CASSANDRA.marks),
+    ],
+    indirect=["everywhere"],
+)
+"""Chrysalis on a cluster with --slow only: tests/etl/transparency compares its log with that of an embedded store."""
 
 LATE = range(18, 33)
 """Milestones that a cluster gets in a second load."""
@@ -70,7 +84,7 @@ def ledgers(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Led
     return loaded
 
 
-@pytest.mark.parametrize("name", LEDGERS)
+@BOTH_ON_A_CLUSTER_LATER
 def test_roots_are_those_of_the_input_files(ledgers: Ledgers, name: str) -> None:
     loading = ledgers(name)
     assert log_of(loading) == expected(name)
@@ -78,7 +92,7 @@ def test_roots_are_those_of_the_input_files(ledgers: Ledgers, name: str) -> None
 
 
 @on(CASSANDRA)
-@pytest.mark.parametrize("name", LEDGERS)
+@pytest.mark.parametrize("name", [pytest.param(CHRYSALIS, marks=pytest.mark.slow), STARDUST])
 def test_independent_permanodes_divide_listings_equally(stores: Stores, ledgers: Ledgers, name: str) -> None:
     one, _ = stores.loaded(name, GEOMETRY)
     assert tables_of(one)["listing_parts"] == tables_of(ledgers(name))["listing_parts"]
@@ -123,7 +137,7 @@ async def prove(
                     assert verdict.failure is None
 
 
-@pytest.mark.parametrize("name", LEDGERS)
+@BOTH_ON_A_CLUSTER_LATER
 def test_every_listing_is_proved(everywhere: Stores, ledgers: Ledgers, name: str) -> None:
     loading = ledgers(name)
     rows_of = listings(LEDGERS[name].rows(), 0)

@@ -84,7 +84,7 @@ def test_a_store_without_a_ledger_state_has_the_recomputed_rows(stores: Stores) 
     assert {counts[name] for name in ("address_balances", "milestone_roots", "interval_roots", "log_tiles")} == {0}
 
 
-@pytest.mark.parametrize("count", [pytest.param(20), pytest.param(334, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [pytest.param(8), pytest.param(334, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
 def test_each_fault_is_named_with_table_key_and_values(
     ledgers: dict[str, Loading], tmp_path: Path, name: str, count: int
@@ -162,7 +162,7 @@ def fsck(loading: Loading, *arguments: str) -> str:
 
 
 @on(CASSANDRA)
-@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_faults_on_a_cluster_are_named_too(everywhere: Stores, tmp_path: Path, count: int) -> None:
     loading = loaded(everywhere, "both eras", tmp_path)
     assert missed(loading, tmp_path, count, SEED, is_checked=False) == []

@@ -32,5 +32,5 @@ def test_each_fault_is_named_with_table_key_and_values(stores: Stores, tmp_path:
     assert differing(found) == []
     counts = {each.table: each.rows for each in found}
     assert min(counts[name] for name in ("message_proofs", "address_balances", "unspent_outputs")) > 0
-    assert missed(loading, tmp_path, 20, SEED) == []
-    assert missed(loading, tmp_path, 5, SEED, [schema.message_proofs]) == []
+    assert missed(loading, tmp_path, 8, SEED) == []
+    assert missed(loading, tmp_path, 3, SEED, [schema.message_proofs]) == []

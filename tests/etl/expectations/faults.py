@@ -1,6 +1,6 @@
 """Faults of an engine: changes of the rows that it returns, and wrappers of its port that make them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from _pytest.mark import ParameterSet
 
 from etl.engine import delta_tables
 from etl.engine.delta_log import Layout
@@ -182,3 +183,9 @@ def in_small_run(monkeypatch: pytest.MonkeyPatch, module: ModuleType, column: st
         return fault(rows) if column in rows.column_names else rows
 
     monkeypatch.setattr(module, "collected", collected_wrong)
+
+
+def cases(faults: Mapping[str, object], *always: str) -> list[ParameterSet]:
+    """The names of faults as parameters of a test. Those that are not `always` injected need --slow."""
+    assert faults.keys() >= {*always}
+    return [pytest.param(name, marks=() if name in always else pytest.mark.slow) for name in faults]

@@ -18,6 +18,7 @@ from tests.etl.conftest import Loading, Stores
 from tests.etl.expectations.faults import (
     LAST,
     Fault,
+    cases,
     empty,
     in_lake,
     in_store,
@@ -80,7 +81,18 @@ def fails(loading: Loading, archive: Path, names: str) -> None:
     assert not rows["ranges"]
 
 
-@pytest.mark.parametrize("name", OF_STORE)
+@pytest.mark.parametrize(
+    "name",
+    cases(
+        OF_STORE,
+        "a lost row",
+        "exchanged columns",
+        "a truncated blob",
+        "an amount off by one",
+        "zero for null",
+        "a hint of another partition",
+    ),
+)
 def test_wrong_rows_for_a_table_fail_the_load(
     stores: Stores, archive: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -100,7 +112,7 @@ def test_a_row_outside_the_replaced_milestones_is_not_committed(
     assert not loading.rows()["sync"]
 
 
-@pytest.mark.parametrize("name", OF_LAKE)
+@pytest.mark.parametrize("name", cases(OF_LAKE, "a dropped sort", "a lost row"))
 def test_wrong_messages_in_the_lake_fail_the_load_before_its_milestones_are_committed(
     stores: Stores, archive: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -23,6 +23,7 @@ from tests.etl.conftest import Loading, Stores
 from tests.etl.expectations.faults import (
     LAST,
     Fault,
+    cases,
     in_small_run,
     in_store,
     one_more,
@@ -111,7 +112,7 @@ def fails_at_ledger(loading: Loading, first: Path, name: str) -> None:
     assert [row["ledger_index"] for row in loading.rows()["ledger_frontier"]] == [0]
 
 
-@pytest.mark.parametrize("name", OF_LEDGER)
+@pytest.mark.parametrize("name", cases(OF_LEDGER, "a wrong result of a join", "a balance twice", "a lost movement"))
 def test_wrong_rows_of_the_ledger_state_keep_the_frontier(
     stores: Stores, base: Loading, first: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -120,7 +121,7 @@ def test_wrong_rows_of_the_ledger_state_keep_the_frontier(
     fails_at_ledger(copy_of(base, stores, ledger_near=FAR), first, NAMES.get(changed, changed))
 
 
-@pytest.mark.parametrize("name", OF_SMALL_LEDGER)
+@pytest.mark.parametrize("name", cases(OF_SMALL_LEDGER, "a spent output as created", "a movement off by one"))
 def test_wrong_rows_of_small_runs_keep_the_frontier(
     stores: Stores, base: Loading, first: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -129,7 +130,7 @@ def test_wrong_rows_of_small_runs_keep_the_frontier(
     fails_at_ledger(copy_of(base, stores, ledger_near=NEAR), first, named)
 
 
-@pytest.mark.parametrize("name", OF_SMALL_TABLES)
+@pytest.mark.parametrize("name", cases(OF_SMALL_TABLES, "a lost message", "a wrong count"))
 def test_wrong_rows_of_small_runs_leave_the_milestone_incomplete(
     stores: Stores, base: Loading, first: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -160,7 +161,7 @@ def fails_at_analytics(loading: Loading, name: str) -> None:
     assert noted.get(ANALYSED, "[]") == "[]"
 
 
-@pytest.mark.parametrize("name", OF_MILESTONES)
+@pytest.mark.parametrize("name", cases(OF_MILESTONES, "an amount off by one"))
 def test_wrong_analytics_of_milestones_do_not_count_as_computed(
     stores: Stores, base: Loading, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

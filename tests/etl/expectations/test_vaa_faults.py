@@ -15,6 +15,7 @@ from etl.wormhole import decode
 from tests.etl.conftest import Loading, Stores
 from tests.etl.expectations.faults import (
     Fault,
+    cases,
     change_files,
     in_cells,
     in_store,
@@ -51,7 +52,7 @@ def fails(loading: Loading, file: Path, name: str) -> None:
     assert not loading.rows()["vaas"]
 
 
-@pytest.mark.parametrize("name", OF_STAGED)
+@pytest.mark.parametrize("name", cases(OF_STAGED, "a row twice", "exchanged columns"))
 def test_wrong_rows_fail_the_load(stores: Stores, file: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     changed, fault = OF_STAGED[name]
     in_store(monkeypatch, changed, fault)

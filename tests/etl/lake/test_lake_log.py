@@ -31,7 +31,7 @@ def put(lake: Lake, first: int, milestones: Sequence[int]) -> None:
     lake.replace("milestones", frame, [(first, max(milestones))])
 
 
-@pytest.fixture(params=["sail", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["sail", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])])
 def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     if request.param == "spark":
         yield request.getfixturevalue("spark")

@@ -24,7 +24,7 @@ from etl.ledger_state import advance
 from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.etl.archives import Json, dump, write
-from tests.etl.conftest import CASSANDRA, LATER_CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.expectations.faults import in_store, one_more
 from tests.generated_stardust import SETTINGS, made_genesis, made_lines, output_id
 from tests.reference_stardust import output_fact
@@ -218,7 +218,7 @@ async def check_lists(app: Any, first_states: Mapping[int, State]) -> None:
         assert (status, "last milestone of a UTC day" in body["message"]) == (501, True)
 
 
-@on(SQLITE, CASSANDRA)
+@on(SQLITE, LATER_CASSANDRA)
 def test_the_api_returns_the_end_of_any_day(
     everywhere: Stores, tmp_path: Path, lines: list[Json], first_states: dict[int, State]
 ) -> None:

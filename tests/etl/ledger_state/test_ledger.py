@@ -27,7 +27,7 @@ from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
 from tests.db.stores import MIGRATIONS, without_checksums
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
-from tests.etl.conftest import AS_BULK, SQLITE, Loading, Stores, on
+from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check, uncut
@@ -85,6 +85,7 @@ def near_load(everywhere: Stores) -> Loading:
     return loading
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_one_load_gives_the_replay_s_rows_and_a_second_one_changes_none(near_load: Loading) -> None:
     check(near_load.rows(), reference((7, 3)))
     again = near_load.load(*FILES, force=True)
@@ -109,6 +110,7 @@ def paths() -> list[str]:
     return found
 
 
+@on(SQLITE, LATER_CASSANDRA)
 async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
     near_load: Loading, tmp_path: Path
 ) -> None:

@@ -139,7 +139,7 @@ def test_every_role_and_tag_lists_what_was_ever_created(loaded: Loading, page_si
                 page = await ask(newest=False, page_size=100, cursor=None)
                 assert Counter(row["output_id"] for row in page.rows) == Counter(row["output_id"] for row in rows)
 
-        await asyncio.gather(*(check_key(*key, rows) for key, rows in (addressed | tagged).items()))
+        await asyncio.gather(*(check_key(*key, rows) for key, rows in some(loaded, addressed | tagged).items()))
 
     run(loaded, checks)
 
@@ -228,7 +228,7 @@ def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
 
     async def checks(store: Store) -> None:
         window = await find_window(store, NETWORK, start, end)
-        for (variant, address), each in by_key(rows, "variant", "address").items():
+        for (variant, address), each in some(loaded, by_key(rows, "variant", "address")).items():
             held = {id(row) for row in each}
             wanted = ids(row for row in inside if id(row) in held)
             ask = bound_to(store, list_created, [By(variant, address)], kinds=["basic"], window=window)

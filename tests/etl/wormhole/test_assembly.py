@@ -15,7 +15,7 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.connect import open_store
 from tests.api.wormhole_network import b64
-from tests.etl.conftest import Stores
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Stores, on
 from tests.etl.vaas import records, row_line, write_lines
 
 pytestmark = pytest.mark.loads
@@ -73,6 +73,7 @@ def split() -> Iterator[tuple[str, list[str], str | None]]:
     yield forged["row_key"], [line(head, signatures[: QUORUM - 1], body), *cells], None
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_signatures_of_a_quorum_make_a_vaa_in_any_order(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere(network=NETWORK)
     cases = list(split())

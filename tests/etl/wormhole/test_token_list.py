@@ -16,7 +16,7 @@ from db.schema.wormhole_tables import OWN
 from etl.wormhole.token_list import read_token_list
 from ledger.wormhole.addresses import format_address
 from tests.conftest import ROOT
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.vaas import write_lines
 
 pytestmark = pytest.mark.loads
@@ -120,6 +120,7 @@ def reported(loading: Loading) -> dict[str, Json]:
     }
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_every_transfer_of_the_sample_has_the_details_of_its_token(everywhere: Stores) -> None:
     loading = everywhere(network="wormhole-mainnet")
     loading.load(SAMPLE / "vaas.jsonl.gz", prices=PRICES, tokens=TOKENS)
