@@ -28,6 +28,7 @@ from db import schema
 from db.admin.migrate import migrate
 from db.admin.sizing import PROOFS, SIZES
 from db.connect import StoreSettings
+from db.sqlite.stored_form import stored_tables
 from etl import runs
 from etl.engine.settings import EtlSettings
 from etl.report import Report
@@ -61,7 +62,7 @@ def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
                 "rows": rows,
                 "partitions": partitions,
                 "largest": largest,
-                "sqlite_bytes": used[table.name],
+                "sqlite_bytes": sum(used[name] for name in stored_tables(table)),
             }
     return found
 

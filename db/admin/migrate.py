@@ -5,7 +5,8 @@ Invariants:
 2. Running it again does nothing, and completes an interrupted run.
 3. If a migration adds tables of the ledger state, the ledger state is reset; the next load or `permanode rebuild`
    applies it again.
-4. A store whose pages have no checksums is written again with them.
+4. It brings the files of the store into the current form (docs/decisions/0050-storage.md). A SQLite store is written
+   again, and its earlier files are served until the new ones are complete.
 5. If a migration adds a measure that counts messages, the next load or `permanode analytics` computes the analytics of
    all milestones again.
 """
@@ -22,8 +23,8 @@ from db.store import Batch
 
 LEASE_S = 60
 
-CHECKSUMS = "checksums of pages"
-"""What migrating a store of a version without them returns, beside the names of migrations."""
+REWRITTEN = "stored form"
+"""What migrating a store with files of an earlier form returns, beside the names of migrations."""
 
 
 def migrate(settings: StoreSettings) -> list[str]:
@@ -45,8 +46,8 @@ def migrate(settings: StoreSettings) -> list[str]:
                 lease = store.renew(lease, LEASE_S)
             done = [migration.name for migration in applied]
             if store.is_outdated():
-                with store.batch(publish=True):
-                    done.append(CHECKSUMS)
+                store.convert()
+                done.append(REWRITTEN)
             check(store, settings.info())
         finally:
             store.release(lease)

@@ -304,6 +304,9 @@ class CassandraStore:
         """False: the nodes convert their files themselves."""
         return False
 
+    def convert(self) -> None:
+        """Does nothing."""
+
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
         """Reads every row, and yields what no quorum returns or has another hash."""
         tables = TABLES_OF[self.protocol]

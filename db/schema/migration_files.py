@@ -106,7 +106,12 @@ class Migratable(WritableStore, Protocol):
         """Runs the statements of a migration. Creates the store if it does not exist."""
 
     def is_outdated(self) -> bool:
-        """Whether the files of the store are of an earlier form, so that all rows must be written again."""
+        """Whether files of the store have an earlier form, which `convert` replaces."""
+
+    def convert(self) -> None:
+        """Brings the files of the store into the current form, and serves readers meanwhile. If it is interrupted, the
+        next call continues or begins again.
+        """
 
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
         """Reads every row, and yields what is damaged. `chunk_size`: milestones per range."""
@@ -224,8 +229,6 @@ def check(store: Migratable, expected: dict[str, str]) -> None:
     missing = unapplied(store, expected["network"])
     if missing:
         raise StoreMismatch(f"migration {missing[0].name} is missing; run `permanode migrate`")
-    if store.is_outdated():
-        raise StoreMismatch("the store's pages have no checksums; run `permanode migrate`, which adds them")
     drift = store.drift()
     if drift:
         raise StoreMismatch(f"the store differs from the schema: {'; '.join(drift)}")

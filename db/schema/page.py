@@ -145,4 +145,6 @@ rendered from the same source.
 In queries, ids are lowercase hex without 0x; in SQLite and in Spark frames they are bytes. An address is the hex of its
 serialized form: type byte and payload.
 
+A SQLite store shows some of these tables as views of smaller tables, see [0050](decisions/0050-storage.md).
+
 """

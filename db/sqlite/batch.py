@@ -16,15 +16,19 @@ from db import schema
 from db.model import Lookup, Table
 from db.schema.protocols import LOOKUPS
 from db.sqlite.checksums import connect_finished
+from db.sqlite.message_parts import place_rows
+from db.sqlite.partition_numbers import PartitionNumbers
 from db.sqlite.plans import delete_sql, upsert_sql
+from db.sqlite.stored_form import NUMBER, is_placed, partitions_table, rows_table, stored_tables
 from db.store import StoreError, Value
 
 CHECKING_THREADS = 4
 
 ROWS_AT_ONCE = 16
-"""Rows per statement: a statement per row costs nearly half as much as the row itself. SQLite would prepare statements
-over 16 KB again each time.
-"""
+"""Most rows per statement: a statement per row costs nearly half as much as the row itself."""
+
+STATEMENT_BYTES = 16_000
+"""The longest statement. apsw would prepare longer ones again each time."""
 
 
 class SqliteBatch:
@@ -34,6 +38,7 @@ class SqliteBatch:
         self.connection = connection
         self.written: dict[str, int] = {}
         self._clock = clock
+        self._numbers = PartitionNumbers(connection)
 
     def upsert(
         self,
@@ -51,24 +56,38 @@ class SqliteBatch:
         if table.ttl_s is not None and not expiring:
             expires_at = int(self._clock()) + table.ttl_s
             rows = ((*row, expires_at) for row in rows)
+        one = upsert_sql(table, columns)
+        if is_placed(table, columns):
+            rows = place_rows(self.connection, columns, rows)
+        if partitions_table(table) is not None:
+            rows = self._numbers.number_rows(table, columns, rows)
+        at_once = max(1, min(ROWS_AT_ONCE, STATEMENT_BYTES // len(one)))
         passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
 
         def statements() -> Iterator[tuple[Value, ...]]:
             nonlocal number
-            while len(some := list(islice(passing, ROWS_AT_ONCE))) == ROWS_AT_ONCE:
-                number += ROWS_AT_ONCE
+            while len(some := list(islice(passing, at_once))) == at_once:
+                number += at_once
                 yield tuple(chain.from_iterable(some))
             rest.extend(some)
 
-        self.connection.executemany(upsert_sql(table, columns, ROWS_AT_ONCE), statements())
-        self.connection.executemany(upsert_sql(table, columns), rest)
+        self.connection.executemany(upsert_sql(table, columns, at_once), statements())
+        self.connection.executemany(one, rest)
         number += len(rest)
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
         """Deletes the row with this key, or all rows under a key prefix that covers the partition key."""
-        self.connection.execute(delete_sql(table, len(key)), tuple(key))
+        sql, stored, width = delete_sql(table, len(key)), tuple(key), len(table.partition)
+        if partitions_table(table) is not None:
+            number = self._numbers.find(table, stored[:width])
+            if number is None:
+                return
+            if len(stored) == width:
+                self._numbers.remove(table, stored)
+            stored = (number, *stored[width:])
+        self.connection.execute(sql, stored)
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:  # noqa: ARG002 (what is written later comes later)
         """Any number: a delete removes exactly what was written before it."""
@@ -76,7 +95,9 @@ class SqliteBatch:
 
     def clear(self, table: Table) -> None:
         """Deletes all rows of the table."""
-        self.connection.execute(f"DELETE FROM {table.name}")
+        self.connection.execute(f"DELETE FROM {rows_table(table)}")
+        if partitions_table(table) is not None:
+            self._numbers.clear(table)
 
 
 def check_built(generation: Path) -> None:
@@ -104,16 +125,17 @@ def disagreements(connect: Callable[[], apsw.Connection]) -> list[tuple[str, str
             return sum(found for (found,) in connection.execute(query))
 
     with closing(connect()) as connection:
-        # During a migration the generation does not have the later tables yet.
-        tables = list_tables(connection)
-        checks = [each for each in DISAGREEMENTS if each[0] in tables]
+        # A generation may have an earlier form, and does not have the later tables yet during a migration.
+        names = {*list_tables(connection)}
+        checks = [each for each in DISAGREEMENTS if names.issuperset(stored_tables(each[0]))]
         with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
             counts = [*pool.map(count, [query for _, _, query in checks])]
-    return [(table, f"{found} {meaning}") for (table, meaning, _), found in zip(checks, counts, strict=True) if found]
+    counted = zip(checks, counts, strict=True)
+    return [(table.name, f"{found} {meaning}") for (table, meaning, _), found in counted if found]
 
 
 def list_tables(connection: apsw.Connection) -> list[str]:
-    """Names of the tables."""
+    """Names of the stored tables."""
     return [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
 
@@ -122,10 +144,19 @@ def _without_hint(lookup: Lookup) -> str:
         [f"hint.{hint} = part.{name}" for hint, name in lookup.hint_columns]
         + [f"hint.{name} = {_literal(value)}" for name, value in lookup.hint_constants]
     )
-    return (
-        f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(lookup.table.partition)} FROM {lookup.table.name}) AS part "
-        f"WHERE NOT EXISTS (SELECT 1 FROM {lookup.hints.name} AS hint WHERE {same})"
-    )
+    partitions = partitions_table(lookup.table)
+    if partitions is None:
+        source = f"(SELECT DISTINCT {', '.join(lookup.table.partition)} FROM {lookup.table.name}) AS part WHERE"
+    else:
+        rows = f"SELECT 1 FROM {rows_table(lookup.table)} AS stored WHERE stored.{NUMBER} = part.{NUMBER}"
+        source = f"{partitions} AS part WHERE EXISTS ({rows}) AND"
+    return f"SELECT count(*) FROM {source} NOT EXISTS (SELECT 1 FROM {lookup.hints.name} AS hint WHERE {same})"
+
+
+def _without_partition(table: Table) -> str:
+    """Counts the rows that no view shows. It reads the rows once, and the dictionary."""
+    rows = f"SELECT count(*) FROM {rows_table(table)}"
+    return f"SELECT ({rows}) - (SELECT count(*) FROM {table.name})"
 
 
 def _literal(value: str | bool) -> str:  # noqa: FBT001 (a value, not a switch)
@@ -134,21 +165,23 @@ def _literal(value: str | bool) -> str:  # noqa: FBT001 (a value, not a switch)
 
 DISAGREEMENTS = (
     (
-        schema.sync.name,
+        schema.sync,
         "complete milestones do not list the messages that were counted",
         f"SELECT count(*) FROM {schema.sync.name} AS complete WHERE synced_by IS NOT NULL AND message_count <> "
         f"(SELECT count(*) FROM {schema.messages_by_milestone.name} AS listed "
         "WHERE listed.milestone_index = complete.milestone_index)",
     ),
     (
-        schema.messages.name,
+        schema.messages,
         "messages are listed by milestone and missing by id",
         f"SELECT max(0, (SELECT count(*) FROM {schema.messages_by_milestone.name}) "
         f"- (SELECT count(*) FROM {schema.messages.name}))",
     ),
+    *((lookup.table, f"partitions of {lookup.table.name} have no hint", _without_hint(lookup)) for lookup in LOOKUPS),
     *(
-        (lookup.table.name, f"partitions of {lookup.table.name} have no hint", _without_hint(lookup))
-        for lookup in LOOKUPS
+        (table, f"rows of {table.name} belong to no partition", _without_partition(table))
+        for table in schema.TABLES
+        if partitions_table(table) is not None
     ),
 )
 """Faults that a generation must not have, with the query that counts each. Each reads a table once, in order."""

@@ -11,6 +11,7 @@ from db.sqlite.batch import disagreements
 from db.sqlite.checksums import connect
 from db.sqlite.damaged_pages import FREE, SCHEMA, damaged_pages, owners_of
 from db.sqlite.salvage import ignore_checksums, read_rows
+from db.sqlite.stored_form import NUMBERS, partitions_table, stored_tables
 from db.store import Unreadable
 
 ROWS_BETWEEN_REPORTS = 10_000
@@ -30,9 +31,13 @@ def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: C
         if name == FREE:
             yield Damage("", f"{file.name}, page {page}", "a page without rows", DIFFERS)
     for table in tables:
-        own = pages if owners is None else [page for page in pages if owners[page] == table.name]
+        stored = {table.name, *stored_tables(table)}
+        own = pages if owners is None else [page for page in pages if owners[page] in stored]
         if own:
-            yield from _on_pages(file, table, own, chunk_size)
+            is_known = owners is not None and partitions_table(table) not in {owners[page] for page in own}
+            yield from _on_pages(file, table, own, chunk_size, is_known=is_known)
+    if owners is not None and NUMBERS in owners.values():
+        yield Damage("", f"{file.name}, table {NUMBERS}", "the next numbers of partitions", DIFFERS)
     for table in tables:
         if table in HASHED:
             yield from _wrong_hashes(file, table, chunk_size, checked)
@@ -41,7 +46,8 @@ def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: C
             yield Damage(name, file.name, meaning, "the tables contradict each other")
 
 
-def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int) -> Iterator[Damage]:
+def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int, *, is_known: bool) -> Iterator[Damage]:
+    """The rows on damaged pages. `is_known`: whether their keys are known: no dictionary is damaged."""
     place = f"{file.name}, page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
     is_found = False
     with closing(connect(file)) as checked, closing(connect(file)) as unchecked:
@@ -50,7 +56,7 @@ def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int) -
             if isinstance(row, Unreadable):
                 is_found = True
                 yield damage_of(row, place, DIFFERS, chunk_size)
-    if not is_found:
+    if not (is_found and is_known):
         yield Damage(table.name, place, "unknown", DIFFERS)
 
 

@@ -15,6 +15,8 @@ from db.listing.conditions import COMPARE as COMPARISONS
 from db.listing.conditions import columns_of
 from db.model import Table, Type
 from db.schema.dialects import EXPIRES_AT
+from db.sqlite.message_parts import PLACE
+from db.sqlite.stored_form import NUMBER, is_placed, packing_of, partitions_table, rows_table, stored_key
 from db.statements import Shape, check_deleted, check_written, conditions, ordering, shape_of
 from db.store import Bound, Condition, Passed, Row, Scan, Value, Where
 
@@ -193,25 +195,48 @@ def size_sql(table: Table) -> str:
 
 
 def upsert_sql(table: Table, columns: Sequence[str], rows: int = 1) -> str:
-    """INSERT of several rows that writes only the given columns. After its values, each row of a table with a TTL binds
-    the time at which it expires. Raises KeyError for an unknown or missing key
-    column.
+    """INSERT of several rows that writes only the given columns. A row of a divided table binds the number of its
+    partition first, and no column of the partition's key. After its values, a row with a place binds that, and each row
+    of a table with a TTL the time at which it expires. Raises KeyError for an unknown or missing key column.
     """
     check_written(table, columns)
-    names, values = list(columns), ["?"] * len(columns)
+    names = [*columns]
+    if partitions_table(table) is not None:
+        names = [NUMBER, *(name for name in columns if name not in table.partition)]
+    if is_placed(table, columns):
+        names.append(PLACE)
     if table.ttl_s is not None:
         names.append(EXPIRES_AT)
-        values.append("?")
-    rest = [f"{name} = excluded.{name}" for name in names if name not in table.key]
+    key = stored_key(table)
+    rest = [f"{name} = excluded.{name}" for name in names if name not in key]
     action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
-    row = f"({', '.join(values)})"
+    values = ", ".join(f"({', '.join(_stored_values(table, names, row))})" for row in range(rows))
     return (
-        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {', '.join([row] * rows)} "
-        f"ON CONFLICT ({', '.join(table.key)}) DO {action}"
+        f"INSERT INTO {rows_table(table)} ({', '.join(names)}) VALUES {values} ON CONFLICT ({', '.join(key)}) "
+        f"DO {action}"
     )
 
 
+def _stored_values(table: Table, names: Sequence[str], row: int) -> list[str]:
+    """The expressions of the values that row number `row` of an INSERT stores."""
+    packing = packing_of(table)
+    if packing is None or not packing.encodings:
+        return ["?"] * len(names)
+    bound = {name: f"?{row * len(names) + at}" for at, name in enumerate(names, 1)}
+    return [
+        packing.encodings[name].write.format_map(bound) if packing.is_encoded(name, names) else bound[name]
+        for name in names
+    ]
+
+
 def delete_sql(table: Table, count: int) -> str:
-    """DELETE under the first `count` key columns. Raises ValueError unless they cover the partition key."""
+    """DELETE under the first `count` key columns. A divided table binds the number of the partition instead of its key.
+
+    Raises:
+        ValueError: The columns do not cover the partition key.
+    """
     check_deleted(table, count)
-    return f"DELETE FROM {table.name} WHERE " + " AND ".join(f"{name} = ?" for name in table.key[:count])
+    key = table.key[:count]
+    if partitions_table(table) is not None:
+        key = (NUMBER, *key[len(table.partition) :])
+    return f"DELETE FROM {rows_table(table)} WHERE " + " AND ".join(f"{name} = ?" for name in key)

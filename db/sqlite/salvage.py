@@ -12,6 +12,7 @@ import apsw
 
 from db.model import Order, Table, Type
 from db.sqlite.errors import DAMAGED, is_damage
+from db.sqlite.stored_form import partitions_table, rows_table
 from db.store import Unreadable
 
 Native: TypeAlias = tuple[Any, ...]
@@ -20,6 +21,13 @@ Native: TypeAlias = tuple[Any, ...]
 def ignore_checksums(connection: apsw.Connection) -> None:
     """Makes a connection read pages that differ from their checksum."""
     connection.execute("PRAGMA checksum_verification = OFF")
+
+
+def order_of(table: Table, *, reverse: bool = False) -> str:
+    """The columns of ORDER BY in the order of the primary key, or backwards."""
+    falls = table.order is Order.DESC
+    columns = [(name, reverse) for name in table.partition] + [(name, falls != reverse) for name in table.clustering]
+    return ", ".join(f"{name} {'DESC' if descending else 'ASC'}" for name, descending in columns)
 
 
 def read_rows(
@@ -32,10 +40,11 @@ def read_rows(
     """
     select, width = f"SELECT {', '.join(names)} FROM {table.name}", len(table.key)
     one = f"{select} WHERE {' AND '.join(f'{name} = ?' for name in table.key)}"
-    reading = _rows(checked, f"{select} ORDER BY {_order(table)}")
+    reading = _rows(checked, f"{select} ORDER BY {order_of(table)}")
     lost, last = list[Native](), None
+    complete = _finds_all(unchecked, table)
     try:
-        for raw in _rows_unchecked(unchecked, table, names, _order(table)):
+        for raw in _rows_unchecked(unchecked, table, names, order_of(table)):
             key = raw[:width]
             row = _next(_rows(checked, one, key) if lost else reading)
             if row is None:
@@ -44,7 +53,7 @@ def read_rows(
             if row[:width] != key or (last is not None and not _is_after(table, key, last)):
                 raise apsw.CorruptError(f"the rows of {table.name} are not in order")
             if lost:
-                yield _unreadable(table, names, lost)
+                yield _unreadable(table, names, lost, complete=complete)
                 lost, reading = [], _rows_after(checked, select, table, key)
             last = key
             yield row
@@ -54,7 +63,29 @@ def read_rows(
         yield from _backwards(checked, unchecked, table, names, lost, last)
         return
     if lost:
-        yield _unreadable(table, names, lost)
+        yield _unreadable(table, names, lost, complete=complete)
+
+
+def _finds_all(unchecked: apsw.Connection, table: Table) -> bool:
+    """Whether a divided table shows all its stored rows. On a damaged page, a search by the number of a partition may
+    miss rows without an error, which reading them one after the other finds.
+    """
+    if partitions_table(table) is None:
+        return True
+    # Lengths make SQLite read the values, and are numbers even of damaged texts.
+    lengths = ", ".join(f"length(CAST({name} AS BLOB))" for name in table.clustering)
+    try:
+        if unchecked.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (rows_table(table),)).get is None:
+            return True  # a generation of the first form
+        stored, shown = (
+            sum(1 for _ in unchecked.execute(f"SELECT {lengths} FROM {name}"))
+            for name in (rows_table(table), table.name)
+        )
+    except apsw.Error as error:
+        if is_damage(error):
+            return False
+        raise
+    return stored == shown
 
 
 def _rows_unchecked(unchecked: apsw.Connection, table: Table, names: Sequence[str], order: str) -> Iterator[Native]:
@@ -82,7 +113,7 @@ def _backwards(
     the place where `unchecked` failed, and the key of the last one that could be read.
     """
     width, after = len(table.key), list[Native]()
-    order = _order(table, reverse=True)
+    order = order_of(table, reverse=True)
     reading = _rows(checked, f"SELECT {', '.join(names)} FROM {table.name} ORDER BY {order}")
     end = lost[-1][:width] if lost else last
     with suppress(*DAMAGED, apsw.IOError, TypeError):
@@ -103,9 +134,9 @@ def _rows_after(checked: apsw.Connection, select: str, table: Table, key: Native
     if clustering:
         same = " AND ".join(f"{name} = ?" for name in table.partition)
         beyond = f"({', '.join(table.clustering)}) {'<' if table.order is Order.DESC else '>'} {_marks(clustering)}"
-        yield from checked.execute(f"{select} WHERE {same} AND {beyond} ORDER BY {_order(table)}", key)
+        yield from checked.execute(f"{select} WHERE {same} AND {beyond} ORDER BY {order_of(table)}", key)
     beyond = f"({', '.join(table.partition)}) > {_marks(partition)}"
-    yield from checked.execute(f"{select} WHERE {beyond} ORDER BY {_order(table)}", partition)
+    yield from checked.execute(f"{select} WHERE {beyond} ORDER BY {order_of(table)}", partition)
 
 
 def _rows(connection: apsw.Connection, sql: str, values: Native = ()) -> Iterator[Native]:
@@ -129,12 +160,6 @@ def _is_after(table: Table, key: Native, other: Native) -> bool:
     if key[:width] != other[:width]:
         return key[:width] > other[:width]
     return key[width:] < other[width:] if table.order is Order.DESC else key[width:] > other[width:]
-
-
-def _order(table: Table, *, reverse: bool = False) -> str:
-    falls = table.order is Order.DESC
-    columns = [(name, reverse) for name in table.partition] + [(name, falls != reverse) for name in table.clustering]
-    return ", ".join(f"{name} {'DESC' if descending else 'ASC'}" for name, descending in columns)
 
 
 def _marks(values: Native) -> str:

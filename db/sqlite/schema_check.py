@@ -9,19 +9,21 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import apsw
+
 from db.model import Table
-from db.schema.dialects import create_table_sqlite
 from db.sqlite.errors import translated
 from db.sqlite.files import current_generation
 from db.sqlite.plans import size_sql
 from db.sqlite.readers import Readers
+from db.sqlite.stored_form import CREATE_NUMBERS, NUMBERS, create_statements, create_view, packed_statements
 from db.store import DiskSpace, StoreUnavailable, TableSize
 
 
 def list_tables(readers: Readers) -> frozenset[str]:
-    """Names of the tables that exist."""
+    """Names of the tables that exist, in whatever form. Tables that only store parts of others are also listed."""
     with translated(readers.path):
-        rows = readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = readers.connection().execute("SELECT name FROM sqlite_master").fetchall()
     return frozenset(str(name) for (name,) in rows)
 
 
@@ -35,13 +37,29 @@ def has_column(readers: Readers, table: str, column: str) -> bool:
 def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
     """How the generation differs from these tables, one sentence each."""
     with translated(readers.path):
-        rows = readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-    found = {str(name): str(sql) for name, sql in rows}
-    wanted = {table.name: create_table_sqlite(table) for table in tables}
-    missing = [f"table {name} is missing" for name in wanted if name not in found]
-    changed = [f"table {name} differs" for name, sql in wanted.items() if _parts(found.get(name, sql)) != _parts(sql)]
-    unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
+        connection = readers.connection()
+        found = {str(name): str(sql) for name, sql in connection.execute("SELECT name, sql FROM sqlite_master")}
+        columns = {
+            table: _columns(connection, table.name) if found.keys() >= create_statements(table).keys() else []
+            for table in tables
+        }
+    missing, changed, known = [], [], {NUMBERS}
+    for table in tables:
+        wanted = create_statements(table)
+        known |= wanted.keys()
+        if not found.keys() >= wanted.keys():
+            missing.append(f"table {table.name} is missing")
+        elif any(_differs(table, found[name], sql, columns[table]) for name, sql in wanted.items()):
+            changed.append(f"table {table.name} differs")
+    unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - known)]
     return missing + changed + unknown
+
+
+def _differs(table: Table, found: str, wanted: str, columns: Sequence[str]) -> bool:
+    """Whether the statement of a stored table or view differs. `columns`: those of the table or view, in its order."""
+    if wanted.startswith("CREATE VIEW"):
+        return {*columns} != {*table.names} or found != create_view(table, columns)
+    return _parts(found) != _parts(wanted)
 
 
 def _parts(sql: str) -> tuple[str, frozenset[str], str]:
@@ -58,6 +76,22 @@ def _parts(sql: str) -> tuple[str, frozenset[str], str]:
 def _plain(text: str) -> str:
     """Text with single spaces."""
     return " ".join(text.split())
+
+
+def run_statement(connection: apsw.Connection, statement: str, tables: Sequence[Table], *, is_packed: bool) -> None:
+    """Runs a statement of a migration. `is_packed`: whether the generation has the current form."""
+    if not is_packed:
+        connection.execute(statement)
+        return
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (NUMBERS,)).get is None:
+        connection.execute(CREATE_NUMBERS)
+    for each in packed_statements(statement, tables, lambda name: _columns(connection, name)):
+        connection.execute(each)
+
+
+def _columns(connection: apsw.Connection, name: str) -> list[str]:
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
+    return [str(column) for (column,) in rows]
 
 
 def measure(readers: Readers, tables: Sequence[Table]) -> list[TableSize]:

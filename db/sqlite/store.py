@@ -35,7 +35,8 @@ from db.sqlite.fsck import find_damage
 from db.sqlite.lease import LeaseFile
 from db.sqlite.plans import ReadPlan, SqlScan
 from db.sqlite.readers import Readers
-from db.sqlite.schema_check import disk_space, find_drift, has_column, list_tables, measure
+from db.sqlite.schema_check import disk_space, find_drift, has_column, list_tables, measure, run_statement
+from db.sqlite.stored_form import FORM, form_of
 from db.sqlite.writer import Writer
 from db.store import (
     Bound,
@@ -300,20 +301,28 @@ class SqliteStore:
                 cursor.close(force=True)
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Runs the statements of a migration, all or none. Creates the first generation."""
+        """Runs the statements of a migration, all or none. Creates the first generation, in the current form."""
         self._check_writable()
-        new = files.current_generation(self.path) is None
+        generation = files.current_generation(self.path)
         self.path.mkdir(parents=True, exist_ok=True)
-        written = self._writer.build(first=True) if new else self._writer.append()
+        written = self._writer.build(first=True) if generation is None else self._writer.append()
+        is_packed = generation is None or form_of(self.path / generation) == FORM
         with self._writing, translated(self.path), written as batch:
             for statement in statements:
-                batch.connection.execute(statement)
+                run_statement(batch.connection, statement, self._tables, is_packed=is_packed)
 
     def is_outdated(self) -> bool:
-        """Whether the served generation was written without checksums."""
+        """Whether the served generation has no checksums, or an earlier form than this version writes."""
         generation = files.current_generation(self.path)
+        if generation is None:
+            return False
         with translated(self.path):
-            return generation is not None and not has_checksums(self.path / generation)
+            return form_of(self.path / generation) < FORM or not has_checksums(self.path / generation)
+
+    def convert(self) -> None:
+        """Writes the served generation again in the current form."""
+        with self.batch(publish=True):
+            pass
 
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
         """Reads every page and row of the served generation, and yields what is damaged."""
@@ -329,4 +338,8 @@ class SqliteStore:
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
+        if self.is_outdated():
+            return ["its files have an earlier form; run `permanode migrate`, which writes them again"]
+        if form_of(self.path / files.served_generation(self.path)) > FORM:
+            return ["its files have a later form, which this version does not know; use a newer version"]
         return find_drift(self._readers, self._tables)

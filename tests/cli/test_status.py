@@ -70,7 +70,7 @@ def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(s
         *run("status").splitlines()[14:],
     ]
     *_, size, created, load, writer = run("status").splitlines()
-    assert re.fullmatch(r"size        [\d.]+ kB, [\d.]+ [kMGTP]B free; \d+ rows; `permanode status --tables`", size)
+    assert re.fullmatch(r"size        [\d.]+ [kM]B, [\d.]+ [kMGTP]B free; \d+ rows; `permanode status --tables`", size)
     assert load == "load        none noted"
     assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000"
     assert writer == "writer      none; newest engine none"

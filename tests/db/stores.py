@@ -9,6 +9,8 @@ import apsw
 import pytest
 
 from db.connect import StoreSettings, open_store
+from db.schema.dialects import create_table_sqlite
+from db.schema.protocols import TABLES
 from db.sqlite.checksums import connect
 from db.store import WritableStore
 
@@ -65,13 +67,20 @@ def changing(generation: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def without_checksums(generation: Path) -> None:
-    """Writes a generation again as the versions before checksums wrote it."""
+def first_form(generation: Path) -> None:
+    """Writes a generation again as the first versions wrote it: without checksums, and with every table as declared."""
     old = generation.with_name("old.sqlite")
     with closing(sqlite3.connect(generation)) as source, closing(sqlite3.connect(old)) as target:
         target.execute("PRAGMA page_size = 16384")
         target.execute("PRAGMA journal_mode = WAL")
-        target.executescript("\n".join(source.iterdump()))
+        found = source.execute("SELECT name FROM sqlite_master").fetchall()
+        for table in (each for each in TABLES if (each.name,) in found):
+            target.execute(create_table_sqlite(table))
+            rows = source.execute(f"SELECT * FROM {table.name}")
+            names = [name for name, *_ in rows.description]
+            places = ", ".join("?" * len(names))
+            target.executemany(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", rows)
+        target.commit()
     old.replace(generation)
 
 

@@ -16,16 +16,16 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
-from db.admin.migrate import CHECKSUMS, migrate
+from db.admin.migrate import REWRITTEN, migrate
 from db.connect import StoreSettings, open_adapter, open_store
 from db.damage import Damage
-from db.sqlite import damage
+from db.sqlite import damage, writer
 from db.sqlite.checksums import connect, has_checksums
 from db.store import StoreDamaged, StoreMismatch, Unreadable
 from tests.api.conftest import filled_store
 from tests.api.http.test_error_shape import assert_shape
 from tests.api.oracle import Oracle
-from tests.db.stores import flip, generation_of, without_checksums
+from tests.db.stores import first_form, flip, generation_of
 from tests.etl.store_rows import stored_rows
 from tests.reference import ORACLE
 
@@ -68,6 +68,10 @@ def generation(folder: Path) -> Iterator[Path]:
 def found(settings: StoreSettings) -> list[Damage]:
     with closing(open_adapter(settings, writable=False)) as store:
         return list(store.check(CHUNK_SIZE, lambda *_: None))
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def read_all(settings: StoreSettings) -> dict[str, list[Any]] | None:
@@ -178,17 +182,15 @@ def test_a_load_does_not_copy_damage(settings: StoreSettings, folder: Path, gene
     rows = stored_rows(folder)
     with closing(connect(generation)) as connection:
         page = connection.execute(
-            "SELECT pageno FROM dbstat WHERE name = 'parents' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
+            "SELECT pageno FROM dbstat WHERE name = 'parents_rows' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
         ).get
     flip(generation, int(page) * 16_384 * 8 - 9)  # in the checksum, so that the rows themselves are right
     with closing(open_store(settings, writable=True)) as store:
-        with (
-            pytest.raises(
-                StoreDamaged, match=r"damaged data in .*checksum; find the damaged rows with `permanode fsck`"
-            ),
-            store.batch(publish=True),
-        ):
-            pass
+        message = r"damaged data in .*checksum; find the damaged rows with `permanode fsck`"
+        # A batch without a table copies the others row by row.
+        for without in ((), (schema.rejects,)):
+            with pytest.raises(StoreDamaged, match=message), store.batch(publish=True, without=without):
+                pass
         lost: list[Unreadable] = []
         with store.batch(publish=True, leave_out=lost.append) as batch:
             missing = [dict(row) for each in lost for row in each.rows]
@@ -200,16 +202,42 @@ def test_a_load_does_not_copy_damage(settings: StoreSettings, folder: Path, gene
     assert found(settings) == []
 
 
-def test_a_store_without_checksums_is_migrated(oracle: Oracle, tmp_path: Path) -> None:
-    settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", oracle.expected["network"], CHUNK_SIZE, PARTITION_SIZE)
-    filled_store(tmp_path / "store", oracle, CHUNK_SIZE, PARTITION_SIZE).close()
-    rows = stored_rows(tmp_path / "store")
-    without_checksums(generation_of(tmp_path / "store"))
-    assert not has_checksums(generation_of(tmp_path / "store"))
-    with pytest.raises(StoreMismatch, match="no checksums; run `permanode migrate`"):
+def test_a_damaged_dictionary_of_partitions_hides_an_unknown_number_of_rows(
+    settings: StoreSettings, generation: Path
+) -> None:
+    with closing(connect(generation)) as connection:
+        page = connection.execute("SELECT min(pageno) FROM dbstat WHERE name = 'parents_partitions'").get
+    flip(generation, int(page) * 16_384 * 8 - 9)
+    damages = found(settings)
+    assert {each.table for each in damages} == {"parents"}
+    assert damages[-1].rows == "unknown"
+    lost: list[Unreadable] = []
+    with closing(open_store(settings, writable=True)) as store, store.batch(publish=True, leave_out=lost.append):
+        pass
+    assert {(each.table.name, each.complete, each.total) for each in lost} == {("parents", False, None)}
+
+
+def test_a_store_of_the_first_form_is_migrated_even_if_interrupted(
+    oracle: Oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "store"
+    settings = StoreSettings(f"sqlite:///{folder}", oracle.expected["network"], CHUNK_SIZE, PARTITION_SIZE)
+    filled_store(folder, oracle, CHUNK_SIZE, PARTITION_SIZE).close()
+    rows = stored_rows(folder)
+    first_form(generation_of(folder))
+    assert stored_rows(folder) == rows
+    assert not has_checksums(generation_of(folder))
+    with pytest.raises(StoreMismatch, match="earlier form; run `permanode migrate`"):
         open_store(settings)
-    assert migrate(settings) == [CHECKSUMS]
-    assert has_checksums(generation_of(tmp_path / "store"))
+    for step in ("check_built", "publish"):
+        with monkeypatch.context() as patched:
+            patched.setattr(writer, step, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                migrate(settings)
+        assert stored_rows(folder) == rows
+        assert not has_checksums(generation_of(folder))
+    assert migrate(settings) == [REWRITTEN]
+    assert has_checksums(generation_of(folder))
     assert found(settings) == []
-    assert stored_rows(tmp_path / "store") == rows
+    assert stored_rows(folder) == rows
     assert migrate(settings) == []

@@ -19,13 +19,13 @@ from db import schema
 from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
 from db.listing import turns
-from db.schema.dialects import create_table_sqlite
 from db.schema.migration_files import check
 from db.sqlite import checksums
 from db.sqlite import files as sqlite_files
 from db.sqlite import readers as sqlite_readers
 from db.sqlite import writer as sqlite_writer
 from db.sqlite.store import SqliteStore
+from db.sqlite.stored_form import create_statements
 from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
 from tests.conftest import ROOT
 from tests.db.stores import changing, reopened, settings_of
@@ -442,10 +442,14 @@ def test_a_damaged_file_is_not_reported_as_an_unavailable_store(settings, folder
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("DROP TABLE parents", "table parents is missing"),
-        ("ALTER TABLE tags ADD COLUMN more INTEGER", "table tags differs"),
-        ("ALTER TABLE tags DROP COLUMN ms_timestamp", "table tags differs"),
-        ("ALTER TABLE tags RENAME COLUMN ms_timestamp TO at", "table tags differs"),
+        ("DROP TABLE sync", "table sync is missing"),
+        ("ALTER TABLE sync ADD COLUMN more INTEGER", "table sync differs"),
+        ("ALTER TABLE sync DROP COLUMN synced_by", "table sync differs"),
+        ("ALTER TABLE sync RENAME COLUMN synced_by TO run", "table sync differs"),
+        ("DROP VIEW parents", "table parents is missing"),
+        ("ALTER TABLE tags_rows ADD COLUMN more INTEGER", "table tags differs"),
+        ("DROP TABLE tags_partitions", "table tags is missing"),
+        ("DROP VIEW tags; CREATE VIEW tags AS SELECT * FROM tags_partitions JOIN tags_rows", "table tags differs"),
         ("CREATE TABLE mine (a)", "table mine is not in the schema"),
     ],
 )
@@ -458,18 +462,21 @@ def test_a_store_that_drifted_from_the_schema_is_rejected(settings, folder, chan
 
 def test_columns_may_be_in_any_order_but_the_key_may_not(settings, folder):
     """ALTER TABLE appends columns, wherever the schema declares them."""
-    columns = schema.tags.columns
+    for table in (schema.messages_by_milestone, schema.tags):
 
-    def put(table):
-        with changing(folder / "gen-000001.sqlite") as connection:
-            connection.execute("DROP TABLE tags")
-            connection.execute(create_table_sqlite(table))
+        def put(changed, table=table):
+            with changing(folder / "gen-000001.sqlite") as connection:
+                for name in create_statements(table):
+                    connection.execute(f"DROP {'VIEW' if name == 'tags' else 'TABLE'} {name}")
+                for statement in create_statements(changed).values():
+                    connection.execute(statement)
 
-    put(replace(schema.tags, columns=columns[::-1]))
-    open_store(settings).close()
-    put(replace(schema.tags, clustering=schema.tags.clustering[::-1]))
-    with pytest.raises(StoreMismatch, match="table tags differs"):
-        open_store(settings)
+        put(replace(table, columns=table.columns[::-1]))
+        open_store(settings).close()
+        put(replace(table, clustering=table.clustering[::-1]))
+        with pytest.raises(StoreMismatch, match=f"table {table.name} differs"):
+            open_store(settings)
+        put(table)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 from cli import main as cli
 from db.connect import open_adapter
+from db.schema import BY_NAME
 from db.sqlite.checksums import connect
+from db.sqlite.stored_form import rows_table
 from tests.db.stores import changing, flip, generation_of
 from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
 from tests.etl.store_rows import ANALYTICS, by_key
@@ -66,7 +68,8 @@ def damage_page(loading: Loading, table: str, position: int = PAGE_BITS - 1) -> 
     generation = generation_of(loading.folder)
     with closing(connect(generation)) as connection:
         pages = connection.execute(
-            "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (table,)
+            "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path",
+            (rows_table(BY_NAME[table]),),
         ).fetchall()
     page, cells = pages[len(pages) // 2]
     flip(generation, (int(page) - 1) * PAGE_BITS + position)
@@ -126,7 +129,7 @@ def test_a_range_is_written_again_and_nothing_else(loading: Loading) -> None:
     assert {row["inclusion_state"] for row in before["messages"]} == {0, 1, 2}
     with changing(generation_of(loading.folder)) as connection:
         connection.execute("UPDATE messages SET inclusion_state = 7 WHERE milestone_index IN (5, 30, 31)")
-        connection.execute("DELETE FROM parents WHERE milestone_index IN (5, 30)")
+        connection.execute("DELETE FROM parents_rows WHERE milestone_index IN (5, 30)")
     run(loading, "rebuild", "--range", "5:6", "--range", "31")
     after = rows_of(loading)
     for name, rows in before.items():
