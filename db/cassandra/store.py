@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
+from db.cassandra.compression import compress_tables, compressed_cql, find_option, find_uncompressed
 from db.cassandra.fsck import find_damage, read_rows
 from db.cassandra.lease import CassandraLease
 from db.cassandra.plans import IMMUTABLE, ReadPlan, in_range, out_of_range, sizes_cql
@@ -297,15 +298,18 @@ class CassandraStore:
     def execute(self, statements: Iterable[str]) -> None:
         """Runs the statements of a migration one after the other."""
         self._check_writable()
+        option = find_option(self._session, self._keyspace)
         for statement in statements:
-            self._session.define(statement.replace(KEYSPACE, self._keyspace))
+            self._session.define(compressed_cql(statement.replace(KEYSPACE, self._keyspace), option))
 
     def is_outdated(self) -> bool:
-        """False: the nodes convert their files themselves."""
-        return False
+        """Whether a table has another compression than new tables."""
+        return bool(find_uncompressed(self._session, self._keyspace))
 
     def convert(self) -> None:
-        """Does nothing."""
+        """Sets the compression of these tables, one after the other."""
+        self._check_writable()
+        compress_tables(self._session, self._keyspace)
 
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
         """Reads every row, and yields what no quorum returns or has another hash."""

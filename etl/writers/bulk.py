@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from db.cassandra.address import Address
+from db.cassandra.compression import CASSANDRA_OPTION, compressed_cql
 from db.cassandra.plans import STATES, upsert_cql
 from db.model import Table, Type
 from db.schema.dialects import create_table_cql, spark_type
@@ -70,7 +71,7 @@ class BulkWriter:
             classpath=self.classpath,
             keyspace=address.keyspace,
             table=table.name,
-            create=create_table_cql(table, address.keyspace),
+            create=compressed_cql(create_table_cql(table, address.keyspace), CASSANDRA_OPTION),
             insert=upsert_cql(table, address.keyspace, columns) + (" USING TIMESTAMP ?" if timed else ""),
             kinds="".join(KINDS[table.column(name).type] for name in columns) + ("8" if timed else ""),
             key=len(table.key),
