@@ -145,8 +145,7 @@ _SIZING_HEAD = """\
 transactions with about three outputs. A network with mostly data messages needs less.
 
 - SQLite: used bytes of the database pages after a bulk load.
-- Cassandra: the files of one replica after flush and compaction. They were measured with LZ4,
-  before tables were compressed with Zstd.
+- Cassandra: the files of one replica after flush and compaction, compressed with Zstd.
 - Lake: {sizes.lake_bytes:,} bytes, in the small files of a single load.
 """
 
