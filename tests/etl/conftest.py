@@ -27,7 +27,7 @@ from tests import reference_stardust
 from tests.cassandra_keyspace import Keyspaces
 from tests.conftest import SAMPLE
 from tests.etl import archives, stardust_archives
-from tests.etl.store_rows import by_key, compared
+from tests.etl.store_rows import Tables, by_key, compared
 from tests.sqlite_stores import create
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
@@ -57,7 +57,7 @@ class Loading:
         """One `permanode rebuild`."""
         return runs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
 
-    def rows(self) -> dict[str, list[dict[str, Any]]]:
+    def rows(self) -> Tables:
         """All that the store holds now."""
         with closing(open_adapter(self.store, writable=False)) as store:
             return {table.name: by_key(table, store.read_all(table)) for table in compared(self.store.protocol)}
@@ -193,6 +193,13 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def templates() -> Templates:
     return {}
+
+
+@pytest.fixture(scope="module")
+def sample_rows(templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The rows of the Chrysalis sample after a load of the embedded engine in this process."""
+    loading, _ = Stores(tmp_path_factory.mktemp("sample"), templates, settings=ON_SAIL).loaded("chrysalis")
+    return loading.rows()
 
 
 @pytest.fixture(scope="module")

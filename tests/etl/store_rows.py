@@ -4,11 +4,14 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from db import schema
 from db.model import Table, Type
 from db.schema.protocols import IOTA, TABLES_OF
+
+Tables: TypeAlias = dict[str, list[dict[str, Any]]]
+"""All rows of each table, by its name."""
 
 ANALYTICS: tuple[Table, ...] = (
     schema.ms_analytics,
@@ -36,7 +39,7 @@ def compared(protocol: str) -> tuple[Table, ...]:
 COMPARED = compared(IOTA)
 
 
-def stored_rows(store: Path, tables: Sequence[Table] = COMPARED) -> dict[str, list[dict[str, Any]]]:
+def stored_rows(store: Path, tables: Sequence[Table] = COMPARED) -> Tables:
     """Every row of those tables of a SQLite store, ids as hex, sorted by key; expiry left out."""
     while True:
         generation = (store / "CURRENT").read_text().strip()

@@ -146,6 +146,7 @@ def test_node_json_gives_the_reference_s_rows_pending_ones_too(node_json: Loadin
     asyncio.run(check_listings(node_json.store, with_pending=True))
 
 
+@pytest.mark.slow
 def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -> None:
     """Several loads, each of some milestones in some form and packing, all of them twice."""
     rng = random.Random(3)

@@ -14,7 +14,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from db import schema
-from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.model import Table, Type
 from db.schema.dialects import spark_type
@@ -25,7 +24,8 @@ from etl.tables.frames import TableFrame
 from etl.writers.bulk import BulkWriter, read_back
 from etl.writers.choice import frame_writer
 from etl.writers.frame_writer import Staging
-from tests.cassandra_server import CassandraServer, Ports
+from tests.cassandra_keyspace import Keyspaces
+from tests.cassandra_server import Ports
 from tests.conftest import SAMPLE
 from tests.etl.conftest import SETTINGS
 from tests.etl.store_rows import by_key
@@ -37,10 +37,10 @@ ROWS = 300
 
 
 @pytest.fixture(scope="module")
-def settings(cassandra: CassandraServer) -> StoreSettings:
-    found = StoreSettings(f"cassandra://{cassandra.contact}/bulk?rf=1", "permatest-1")
-    migrate(found)
-    return found
+def settings(keyspaces: Keyspaces) -> Iterator[StoreSettings]:
+    found = keyspaces.lend(StoreSettings("", "permatest-1"))
+    yield found
+    keyspaces.give_back(found)
 
 
 @pytest.fixture(scope="module")

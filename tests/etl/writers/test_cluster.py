@@ -20,8 +20,8 @@ from db.connect import StoreSettings
 from tests.cassandra_server import CassandraServer, running_together
 from tests.conftest import SAMPLE
 from tests.etl.commands import Process, permanode
-from tests.etl.conftest import SETTINGS, Loading, Stores
-from tests.etl.store_rows import stored_rows
+from tests.etl.conftest import SETTINGS, Loading
+from tests.etl.store_rows import Tables, stored_rows
 
 pytestmark = pytest.mark.spark
 
@@ -89,7 +89,9 @@ def test_executors_have_none_of_our_code(executors: Path, package: str) -> None:
     assert subprocess.run([executors / "bin" / "python", "-I", "-c", code], check=False).returncode == 0
 
 
-def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stores: Stores, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_rows_of_a_local_load(
+    master: tuple[str, Path], sample_rows: Tables, tmp_path: Path
+) -> None:
     url, work = master
     migrate(StoreSettings(f"sqlite:///{tmp_path / 'store'}", "permatest-1"))
     load = permanode(
@@ -103,8 +105,7 @@ def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stor
     assert [line for line in load.err if not line.startswith("{")] == []
     assert list(work.glob("app-*/*/permanode_env/etl/verification/decode.py")), "an executor worked with what travelled"
     assert not list(tmp_path.glob("permanode-*")), "what travelled is removed afterwards"
-    local, _ = stores.loaded("chrysalis")
-    assert stored_rows(tmp_path / "store") == local.rows()
+    assert stored_rows(tmp_path / "store") == sample_rows
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def nodes(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["local", "cluster"])
 def test_bulk_fills_three_nodes_from_executors_of_either_kind(
-    nodes: list[CassandraServer], stores: Stores, tmp_path: Path, where: str, request: pytest.FixtureRequest
+    nodes: list[CassandraServer], sample_rows: Tables, tmp_path: Path, where: str, request: pytest.FixtureRequest
 ) -> None:
     master, work = request.getfixturevalue("master") if where == "cluster" else ("local[2]", tmp_path)
     url = f"cassandra://{','.join(node.contact for node in nodes)}/bulk_{where}?rf=3"
@@ -130,13 +131,11 @@ def test_bulk_fills_three_nodes_from_executors_of_either_kind(
         assert load.finish() == 0, load.printed() + printed_below(work)
     finally:
         load.kill()
-    local, _ = stores.loaded("chrysalis")
-    expected = local.rows()
-    assert Loading(tmp_path, settings, SETTINGS).rows() == expected
+    assert Loading(tmp_path, settings, SETTINGS).rows() == sample_rows
     for node in nodes[1:]:
         node.kill()
     try:
-        assert held_by(nodes[0], f"bulk_{where}") == {name: len(expected[name]) for name in COUNTED}
+        assert held_by(nodes[0], f"bulk_{where}") == {name: len(sample_rows[name]) for name in COUNTED}
     finally:
         for node in nodes[1:]:
             node.start()

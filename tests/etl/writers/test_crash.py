@@ -22,7 +22,7 @@ from db.store import Store
 from etl.engine.current import SAIL, SPARK
 from tests.conftest import SAMPLE
 from tests.etl.commands import Process, members_of, permanode
-from tests.etl.conftest import ON_SAIL, Loading, Stores
+from tests.etl.conftest import ON_SAIL, Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
 
@@ -123,24 +123,24 @@ def reached(line: str, mark: str) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("moments", [2, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
-def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, moments: int) -> None:
-    leaves_the_rows_of_a_clean_load(stores(), tmp_path, MOMENTS, moments)
+def test_killed_at_random_moments_and_run_again(tmp_path: Path, moments: int) -> None:
+    leaves_the_rows_of_a_clean_load(tmp_path, MOMENTS, moments)
 
 
 @pytest.mark.loads
 def test_killed_at_random_moments_and_run_again_with_sail(tmp_path: Path) -> None:
-    clean = Stores(tmp_path / "clean", {}, settings=ON_SAIL)()
-    leaves_the_rows_of_a_clean_load(clean, tmp_path, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
+    leaves_the_rows_of_a_clean_load(tmp_path, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
 
 
 def leaves_the_rows_of_a_clean_load(
-    clean: Loading,
     tmp_path: Path,
     all_moments: Sequence[tuple[str, float, dict[str, str]]],
     moments: int,
     **engine: str,
 ) -> None:
-    """Kills loads at `moments` of the moments, then runs one to its end and compares its rows with those of `clean`."""
+    """Kills loads at `moments` of the moments, then runs one to its end and compares its rows with those of a clean
+    load of the embedded engine.
+    """
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
     chance = random.Random(seed)
@@ -174,6 +174,7 @@ def leaves_the_rows_of_a_clean_load(
     assert all(len(process.out) <= 1 for process in started), "stdout is the report's alone"
     assert reader.looks > moments
     assert len(killed) >= moments // 2, f"too many loads ended before they were killed: {killed}"
+    clean = Stores(tmp_path / "clean", {}, settings=ON_SAIL)()
     clean.load(SAMPLE, genesis=GENESIS)
     assert stored_rows(tmp_path / "store") == clean.rows()
     in_lake = [
