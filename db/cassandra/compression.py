@@ -9,16 +9,8 @@ therefore shows that name. It has one row and keeps that compression.
 from collections.abc import Mapping
 
 from db import schema
+from db.cassandra.plans import CASSANDRA_OPTION, compression_cql
 from db.cassandra.session import CassandraSession
-
-COMPRESSOR = "ZstdCompressor"
-
-CASSANDRA_OPTION = "class"
-
-
-def compressed_cql(statement: str, option: str) -> str:
-    """A CREATE TABLE statement with the compression. Other statements stay unchanged."""
-    return f"{statement}\n  AND {_property(option)}" if statement.startswith("CREATE TABLE ") else statement
 
 
 def find_option(session: CassandraSession, keyspace: str) -> str:
@@ -39,13 +31,9 @@ def find_uncompressed(session: CassandraSession, keyspace: str) -> list[str]:
 
 def compress_tables(session: CassandraSession, keyspace: str) -> None:
     """Sets the compression of these tables. Nodes write new files with it, and older ones when they compact them."""
-    compression = _property(find_option(session, keyspace))
+    compression = compression_cql(find_option(session, keyspace))
     for name in find_uncompressed(session, keyspace):
         session.define(f"ALTER TABLE {keyspace}.{name} WITH {compression}")
-
-
-def _property(option: str) -> str:
-    return f"compression = {{'{option}': '{COMPRESSOR}'}}"
 
 
 def _read(session: CassandraSession, keyspace: str) -> Mapping[str, Mapping[str, str]]:

@@ -11,6 +11,11 @@ from db.model import Table, Type
 from db.statements import Shape, check_deleted, check_written, conditions, ordering
 from db.store import Bound, Row, Value
 
+COMPRESSOR = "ZstdCompressor"
+
+CASSANDRA_OPTION = "class"
+"""The option of Cassandra that names a compressor (db/cassandra/compression.py)."""
+
 
 class ReadPlan:
     """Read statements of one table, for all columns or some."""
@@ -130,3 +135,13 @@ IMMUTABLE: dict[str, Callable[[Row], bool]] = {
 
 def _equal(names: Sequence[str]) -> str:
     return " AND ".join(f"{name} = ?" for name in names)
+
+
+def compressed_cql(statement: str, option: str) -> str:
+    """A CREATE TABLE statement with the compression. Other statements stay unchanged."""
+    return f"{statement}\n  AND {compression_cql(option)}" if statement.startswith("CREATE TABLE ") else statement
+
+
+def compression_cql(option: str) -> str:
+    """The property of a table that sets the compression."""
+    return f"compression = {{'{option}': '{COMPRESSOR}'}}"

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
-from db.cassandra.compression import compress_tables, compressed_cql, find_option, find_uncompressed
+from db.cassandra.compression import compress_tables, find_option, find_uncompressed
 from db.cassandra.fsck import find_damage, read_rows
 from db.cassandra.lease import CassandraLease
-from db.cassandra.plans import IMMUTABLE, ReadPlan, in_range, out_of_range, sizes_cql
+from db.cassandra.plans import IMMUTABLE, ReadPlan, compressed_cql, in_range, out_of_range, sizes_cql
 from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
 from db.cassandra.session import CassandraSession, OutOfRange
 from db.damage import Checked, Damage

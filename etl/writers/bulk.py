@@ -24,8 +24,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from db.cassandra.address import Address
-from db.cassandra.compression import CASSANDRA_OPTION, compressed_cql
-from db.cassandra.plans import STATES, upsert_cql
+from db.cassandra.plans import CASSANDRA_OPTION, STATES, compressed_cql, upsert_cql
 from db.model import Table, Type
 from db.schema.dialects import create_table_cql, spark_type
 from db.store import Batch, Key, StoreError, StoreUnavailable
