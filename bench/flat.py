@@ -46,6 +46,7 @@ KINDS = {
 
 def filled(folder: Path, messages: int) -> Path:
     """A store of that many messages with ledger state, created if it does not exist."""
+    folder.mkdir(parents=True, exist_ok=True)
     generated = archive(folder, messages, GENERATED)
     store, growing = generated / "store", generated / "store.growing"
     if not store.exists():

@@ -5,6 +5,7 @@ Import them with `from tests.conftest import SHARED, needs_shared`.
 
 import gc
 import os
+import random
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -108,6 +109,14 @@ def pytest_collection() -> Iterator[None]:
 def pytest_unconfigure() -> None:
     """Lets the interpreter free them when it ends; extension modules report what is left."""
     gc.unfreeze()
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers with a new seed, which the report of a failed test contains."""
+    seed = random.randrange(2**32)
+    request.node.add_report_section("setup", "seed", str(seed))
+    return random.Random(seed)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

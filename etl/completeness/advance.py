@@ -117,7 +117,7 @@ class ListingTrees:
             for to in self._ends(done, frontier):
                 closed = list(closing(first, done, to))
                 smallest = [each for each in closed if each.level == 0]
-                start = min([done + 1, *(each.start for each in smallest[:1])])
+                start = min(done + 1, smallest[0].start) if smallest else done + 1
                 updates = pool.submit(self._updates, max(first, start), to)
                 milestones = pool.submit(self._milestones, done + 1, to, updates)
                 own = listed.submit(_take, rows, len(smallest))

@@ -39,7 +39,7 @@ def leaves_of(rows: pa.Table) -> pa.Table:
     """LEAVES of an interval of level 0. `rows`: `place` and `row` of all its rows, in this order."""
     if not rows.num_rows:
         return LEAVES.empty_table()
-    place, row = (_whole(rows[name]) for name in ("place", "row"))
+    place, row = (whole(rows[name]) for name in ("place", "row"))
     starts = [0, *pc.add(pc.indices_nonzero(_changes(place)), _ONE).to_pylist()]
     places: list[bytes] = place.take(pa.array(starts)).to_pylist()
     offsets, view = _buffers(row)
@@ -97,9 +97,9 @@ def merged(level: int, children: Sequence[tuple[int, Iterator[pa.Table]]], share
 def _merge(level: int, parts: Sequence[tuple[int, pa.Table]], shared: list[Shared]) -> pa.Table:
     table = pa.concat_tables([each for _, each in parts]).combine_chunks()
     # The sort is stable, so equal places keep the order of the children.
-    order = pc.sort_indices(_whole(table["place"]))
+    order = pc.sort_indices(whole(table["place"]))
     table = table.take(order)
-    place = _whole(table["place"])
+    place = whole(table["place"])
     if len(place) < 2:
         return table
     heads = [0, *pc.add(pc.indices_nonzero(_changes(place)), _ONE).to_pylist()]
@@ -110,7 +110,7 @@ def _merge(level: int, parts: Sequence[tuple[int, pa.Table]], shared: list[Share
     stops = [*heads[1:], len(place)]
     several = [(start, stop) for start, stop in zip(heads, stops, strict=True) if stop - start > 1]
     single = [start for start, stop in zip(heads, stops, strict=True) if stop - start == 1]
-    column = _whole(table["leaf"])
+    column = whole(table["leaf"])
     places, leaves, hashes = [], [], []
     for start, stop in several:
         key = place[start].as_py()
@@ -124,8 +124,8 @@ def _merge(level: int, parts: Sequence[tuple[int, pa.Table]], shared: list[Share
         places.append(key)
         leaves.append(leaf)
         hashes.append(sha256(b"\0" + leaf).digest())
-    whole = pa.concat_tables([table.take(pa.array(single, pa.int64())), _table(places, leaves, hashes)])
-    return whole.take(pc.sort_indices(_whole(whole["place"])))
+    kept = table.take(pa.array(single, pa.int64()))
+    return pa.concat_tables([kept, _table(places, leaves, hashes)]).sort_by("place")
 
 
 def with_between(leaves: pa.Table, others: pa.Table) -> pa.Table:
@@ -156,7 +156,7 @@ def in_groups(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
 
 def packed(column: pa.ChunkedArray) -> bytes:
     """The values of a binary column, one after another."""
-    array = _whole(column)
+    array = whole(column)
     if pa.types.is_fixed_size_binary(array.type):
         width = array.type.byte_width
         data = array.buffers()[1]
@@ -175,8 +175,9 @@ def _buffers(array: pa.Array) -> tuple[memoryview, memoryview]:
     return memoryview(offsets).cast("i")[array.offset :], memoryview(data) if data is not None else memoryview(b"")
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
+def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The values of a column in one array."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 
 

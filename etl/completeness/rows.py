@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from db.output_kinds import types_of
 from db.roles import CHAIN, ROLES, Role
+from etl.completeness.leaves import whole
 from etl.lake.delta import KEY
 from etl.lake.reader import LakeReader
 from ledger.completeness.families import BY_NAME
@@ -53,17 +54,17 @@ def listing_rows(lake: LakeReader, first: int, last: int) -> Iterator[tuple[int,
 def _messages(rows: pa.Table) -> Iterator[pa.Table]:
     """Messages under their tag and under each of their parents."""
     own = rows.filter(rows["message_id"].is_valid())
-    ids = _joined(_u32(own["milestone_index"]), own["message_id"])
-    parents = _whole(own["parents"])
+    ids = joined(u32(own["milestone_index"]), own["message_id"])
+    parents = whole(own["parents"])
     pairs = pa.table({"message": pc.list_parent_indices(parents), "parent": pc.list_flatten(parents)})
     pairs = pairs.group_by(["message", "parent"]).aggregate([])
-    yield _table("messages_by_parent", pairs["parent"], ids.take(_whole(pairs["message"])))
-    tags = _whole(
+    yield rows_of("messages_by_parent", pairs["parent"], ids.take(whole(pairs["message"])))
+    tags = whole(
         pc.coalesce(
             pc.struct_field(own["tagged_data"], "tag"), pc.struct_field(own["transaction"], ["tagged_data", "tag"])
         )
     )
-    yield _table("messages_by_tag", tags.drop_null(), ids.filter(tags.is_valid()))
+    yield rows_of("messages_by_tag", tags.drop_null(), ids.filter(tags.is_valid()))
 
 
 def _of_ledger(rows: pa.Table) -> Iterator[pa.Table]:
@@ -80,12 +81,12 @@ def _of_ledger(rows: pa.Table) -> Iterator[pa.Table]:
         (receipts, ("milestone", ["receipt", "funds"]), ("milestone", ["receipt", "treasury_input"])),
     ):
         own = own.combine_chunks()
-        lists = _whole(pc.struct_field(own[outputs[0]], outputs[1]))
+        lists = whole(pc.struct_field(own[outputs[0]], outputs[1]))
         items, parents = pc.list_flatten(lists), pc.list_parent_indices(lists)
-        milestones = _u32(own["milestone_index"])
-        carriers = pc.fill_null(_whole(own["message_id"]), bytes(32))
+        milestones = u32(own["milestone_index"])
+        carriers = pc.fill_null(whole(own["message_id"]), bytes(32))
         values = _Outputs(
-            items, milestones.take(parents), _u32(own["white_flag_index"]).take(parents), carriers.take(parents)
+            items, milestones.take(parents), u32(own["white_flag_index"]).take(parents), carriers.take(parents)
         )
         for role in ROLES:
             name = f"{role.output_kind}_outputs_by_{role.variant}"
@@ -93,13 +94,13 @@ def _of_ledger(rows: pa.Table) -> Iterator[pa.Table]:
                 yield values.table(name, role)
         addresses = [(parents, pc.struct_field(items, "address"))]
         if outputs[0] == "transaction":
-            unlocks = _whole(pc.struct_field(own["transaction"], "unlocks"))
+            unlocks = whole(pc.struct_field(own["transaction"], "unlocks"))
             signers = pc.struct_field(pc.list_flatten(unlocks), "address")
             addresses.append((pc.list_parent_indices(unlocks), signers))
         pairs = pa.concat_tables([pa.table([*each], names=["message", "address"]) for each in addresses])
         pairs = pairs.filter(pairs["address"].is_valid()).group_by(["message", "address"]).aggregate([])
-        ids = _joined(milestones, pc.struct_field(own[identity[0]], identity[1]), carriers)
-        yield _table("transactions_by_address", pairs["address"], ids.take(_whole(pairs["message"])))
+        ids = joined(milestones, pc.struct_field(own[identity[0]], identity[1]), carriers)
+        yield rows_of("transactions_by_address", pairs["address"], ids.take(whole(pairs["message"])))
 
 
 class _Outputs:
@@ -117,28 +118,24 @@ class _Outputs:
         ids = pc.struct_field(self._items, "output_id")
         own = (self._positions, ids) if role.variant == CHAIN else (ids, self._messages)
         parts = (each.filter(chosen) for each in (self._milestones, *own))
-        return _table(family, keys.filter(chosen), _joined(*parts))
+        return rows_of(family, keys.filter(chosen), joined(*parts))
 
 
-def _table(family: str, keys: Any, rows: Any) -> pa.Table:
-    places = _joined(pa.scalar(bytes([BY_NAME[family].number]), pa.binary()), keys)
-    return pa.table([_whole(each).cast(pa.binary()) for each in (places, rows)], schema=ROWS)
+def rows_of(family: str, keys: Any, rows: Any) -> pa.Table:
+    """ROWS of a family, from columns of keys and row ids."""
+    places = joined(pa.scalar(bytes([BY_NAME[family].number]), pa.binary()), keys)
+    return pa.table([whole(each).cast(pa.binary()) for each in (places, rows)], schema=ROWS)
 
 
-def _joined(*parts: Any) -> pa.Array:
-    whole = [_whole(each) if isinstance(each, pa.Array | pa.ChunkedArray) else each for each in parts]
-    return pc.binary_join_element_wise(*whole, pa.scalar(b"", pa.binary()))
+def joined(*parts: Any) -> pa.Array:
+    """The values of binary columns and scalars, one after another in each row."""
+    arrays = [whole(each) if isinstance(each, pa.Array | pa.ChunkedArray) else each for each in parts]
+    return pc.binary_join_element_wise(*arrays, pa.scalar(b"", pa.binary()))
 
 
-def _u32(numbers: pa.ChunkedArray) -> pa.Array:
+def u32(numbers: pa.ChunkedArray) -> pa.Array:
     """Numbers as big-endian u32."""
     data = numbers.to_numpy().astype(">u4").tobytes()
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(4), len(numbers), [None, pa.py_buffer(data)]).cast(
         pa.binary()
     )
-
-
-def _whole(column: Any) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column

@@ -6,8 +6,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etl.completeness.rows import ORDER, ROWS
-from ledger.completeness.families import BY_NAME
+from etl.completeness.rows import ORDER, joined, rows_of, u32
 
 Change: TypeAlias = tuple[int, int, int, bool, bytes, bytes]
 """A result of `StoreReads.changes`: the columns of CHANGE."""
@@ -27,9 +26,6 @@ CHANGE = pa.schema(
 UPDATES = pa.schema({"milestone_index": pa.int32(), "owner": pa.binary(), "leaf": pa.binary()})
 """Changes in the order in which they took effect. `leaf` is the output id, and a byte: 1 if it was spent, else 0."""
 
-_EMPTY = pa.scalar(b"")
-_FAMILY = pa.scalar(bytes([BY_NAME["ledger_updates_by_address"].number]))
-
 
 def updates_of(changes: Sequence[Change] | pa.Table) -> pa.Table:
     """UPDATES of changes. Those in a table, CHANGE, may have any order."""
@@ -39,7 +35,7 @@ def updates_of(changes: Sequence[Change] | pa.Table) -> pa.Table:
         columns = zip(*changes, strict=True) if changes else [()] * len(CHANGE)
         table = pa.table([pa.array(each, kind) for each, kind in zip(columns, CHANGE.types, strict=True)], CHANGE)
     flags = pa.array([b"\0", b"\1"]).take(table["is_spent"].cast(pa.int8()))
-    leaves = pc.binary_join_element_wise(table["output_id"], flags, _EMPTY)
+    leaves = joined(table["output_id"], flags)
     return pa.table([table["milestone_index"], table["owner"], leaves], UPDATES)
 
 
@@ -49,8 +45,5 @@ def update_rows(updates: pa.Table, first: int, last: int) -> pa.Table:
         pc.greater_equal(updates["milestone_index"], first), pc.less_equal(updates["milestone_index"], last)
     )
     own = updates.filter(inside)
-    numbers = pa.array([index.to_bytes(4, "big") for index in range(first, last + 1)])
-    prefixes = numbers.take(pc.subtract(own["milestone_index"], first))
-    places = pc.binary_join_element_wise(_FAMILY, own["owner"], _EMPTY)
-    rows = pc.binary_join_element_wise(prefixes, own["leaf"], _EMPTY)
-    return pa.table([places, rows], ROWS).sort_by(ORDER)
+    rows = joined(u32(own["milestone_index"]), own["leaf"])
+    return rows_of("ledger_updates_by_address", own["owner"], rows).sort_by(ORDER)

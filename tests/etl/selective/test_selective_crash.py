@@ -1,7 +1,7 @@
 """Loads with `--keep` and `purge --keep` that are killed at random moments and run again leave the rows of runs that
 were not killed, in store and lake.
 
-The moments are random and the seed is printed.
+The moments are random.
 """
 
 import random
@@ -24,7 +24,7 @@ from tests.etl.commands import Process, permanode
 from tests.etl.conftest import ON_SAIL, Loading, Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
-from tests.etl.writers.test_crash import GENESIS, reached
+from tests.etl.writers.test_crash import GENESIS, killed_after
 
 pytestmark = pytest.mark.loads
 
@@ -99,11 +99,8 @@ def ended(loading: Loading, commands: tuple[str, ...]) -> Loading:
 @pytest.mark.parametrize("moments", [FEW, pytest.param(MOMENTS, marks=pytest.mark.slow)], ids=["few", "all"])
 @pytest.mark.parametrize("commands", [("load", "widen"), ("purge",)], ids=["load", "purge"])
 def test_killed_at_random_moments_and_run_again(
-    tmp_path: Path, commands: tuple[str, ...], moments: Sequence[tuple[str, str, float]]
+    tmp_path: Path, chance: random.Random, commands: tuple[str, ...], moments: Sequence[tuple[str, str, float]]
 ) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
-    chance = random.Random(seed)
     settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", NETWORK)
     migrate(settings)
     if commands == ("purge",):
@@ -115,11 +112,7 @@ def test_killed_at_random_moments_and_run_again(
             for mark, within in [(mark, within) for each, mark, within in moments if each == command]:
                 process = run(settings, tmp_path, command)
                 started.append(process)
-                if process.wait_for(lambda line, mark=mark: reached(line, mark)) is None:
-                    assert process.finish() in (0, 1), f"no {mark}:\n{process.printed()}"
-                elif not process.end_within(chance.uniform(0, within)):
-                    killed += 1
-                process.kill()
+                killed += killed_after(process, mark, chance.uniform(0, within))
             last = run(settings, tmp_path, command)
             started.append(last)
             assert last.finish() == 0, last.printed()

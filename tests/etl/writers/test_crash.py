@@ -1,6 +1,6 @@
 """A load that is killed repeatedly and then run to its end leaves the rows of one clean load in store and lake.
 
-The moments are random and the seed is printed. A reader checks the store all the time.
+The moments are random. A reader checks the store all the time.
 """
 
 import asyncio
@@ -113,6 +113,16 @@ def load(settings: StoreSettings, cwd: Path, **environment: str) -> Process:
     return permanode("--debug", *flags, "load", SAMPLE, "--genesis", GENESIS, "--no-analytics", cwd=cwd, **environment)
 
 
+def killed_after(process: Process, mark: str, seconds: float, *, alone: bool = False) -> bool:
+    """Kills a process, as Process.kill does, some seconds after it reached a mark. False if it had ended before."""
+    if not process.wait_for(lambda line: reached(line, mark)):
+        assert process.finish() == 0, f"no {mark}:\n{process.printed()}"
+        return False
+    is_killed = not process.end_within(seconds)
+    process.kill(alone=alone)
+    return is_killed
+
+
 def reached(line: str, mark: str) -> bool:
     """Whether a progress line belongs to that stage, or reports that this table was written."""
     if not line.startswith("{"):
@@ -123,17 +133,18 @@ def reached(line: str, mark: str) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("moments", [2, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
-def test_killed_at_random_moments_and_run_again(tmp_path: Path, moments: int) -> None:
-    leaves_the_rows_of_a_clean_load(tmp_path, MOMENTS, moments)
+def test_killed_at_random_moments_and_run_again(tmp_path: Path, chance: random.Random, moments: int) -> None:
+    leaves_the_rows_of_a_clean_load(tmp_path, chance, MOMENTS, moments)
 
 
 @pytest.mark.loads
-def test_killed_at_random_moments_and_run_again_with_sail(tmp_path: Path) -> None:
-    leaves_the_rows_of_a_clean_load(tmp_path, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
+def test_killed_at_random_moments_and_run_again_with_sail(tmp_path: Path, chance: random.Random) -> None:
+    leaves_the_rows_of_a_clean_load(tmp_path, chance, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
 
 
 def leaves_the_rows_of_a_clean_load(
     tmp_path: Path,
+    chance: random.Random,
     all_moments: Sequence[tuple[str, float, dict[str, str]]],
     moments: int,
     **engine: str,
@@ -141,9 +152,6 @@ def leaves_the_rows_of_a_clean_load(
     """Kills loads at `moments` of the moments, then runs one to its end and compares its rows with those of a clean
     load of the embedded engine.
     """
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
-    chance = random.Random(seed)
     settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", NETWORK)
     migrate(settings)
     reader = Reader(settings, milestones())
@@ -156,12 +164,9 @@ def leaves_the_rows_of_a_clean_load(
         for number, (mark, within, mode) in enumerate(all_moments[each] for each in drawn):
             process = load(settings, tmp_path, **mode, **engine)
             started.append(process)
-            if not process.wait_for(lambda line, mark=mark: reached(line, mark)):
-                assert process.finish() == 0, f"no {mark}:\n{process.printed()}"
-            elif not process.end_within(chance.uniform(0, within)):
-                killed.append(mark)
             # Every third time only the driver dies. It leaves a JVM behind, which ends when its input ends.
-            process.kill(alone=number % 3 == 2)
+            if killed_after(process, mark, chance.uniform(0, within), alone=number % 3 == 2):
+                killed.append(mark)
         last = load(settings, tmp_path, **engine)
         started.append(last)
         assert last.finish() == 0, last.printed()
