@@ -16,7 +16,8 @@ from db.schema import keyspace_info
 from db.store import StoreMismatch, Unreadable
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
-from etl.completeness.advance import ListingTrees
+from etl.completeness.advance import ListingTrees, message_leaves
+from etl.completeness.message_leaves import MessageLeaves
 from etl.expectations.comparison import Expectation
 from etl.filling import fill
 from etl.kept_proofs import restore_proofs
@@ -66,6 +67,7 @@ class IotaRun:
         lost: rows that could not be read before. Set by `rewrite_tables`.
         expectation: what those rows are. Set by the steps that fill tables.
         changes: the changes of the ledger since genesis, if `advance_ledger` read them.
+        leaves: of the listings of messages. Set by `advance_ledger` if there is a ledger state.
     """
 
     publication: Publication
@@ -86,6 +88,7 @@ class IotaRun:
     lost: list[Unreadable] = field(default_factory=list)
     expectation: Expectation = field(default_factory=Expectation)
     changes: Found | None = None
+    leaves: MessageLeaves | None = None
 
     @property
     def ingest(self) -> Ingest:
@@ -243,17 +246,27 @@ def report_rejects(run: IotaRun) -> IotaRun:
 
 def advance_ledger(run: IotaRun) -> IotaRun:
     """Applies complete milestones to the ledger state, in order and without gaps. That of a selective store consists
-    of the outputs of its addresses.
+    of the outputs of its addresses. Meanwhile hashes the listings of messages, which do not depend on it.
     """
     if run.coverage is not None:
         with run.publication.report.timed("ledger"):
             advance_selected(run.publication, run.coverage)
         return run
-    with run.publication.report.timed("ledger"):
-        expected = partial(expect_ledger, run.publication, run.expectation)
-        ledger = Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected)
-        changes = ledger.advance()
-    return replace(run, changes=changes)
+    with ThreadPoolExecutor(1, thread_name_prefix="listings") as pool:
+        hashing = pool.submit(_hash_messages, run)
+        with run.publication.report.timed("ledger"):
+            expected = partial(expect_ledger, run.publication, run.expectation)
+            ledger = Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected)
+            changes = ledger.advance()
+        return replace(run, changes=changes, leaves=hashing.result())
+
+
+def _hash_messages(run: IotaRun) -> MessageLeaves | None:
+    leaves = message_leaves(run.publication)
+    if leaves is not None:
+        with run.publication.report.timed("listings"):
+            leaves.write()
+    return leaves
 
 
 def prove_and_analyse(run: IotaRun) -> IotaRun:
@@ -273,9 +286,10 @@ def prove_and_analyse(run: IotaRun) -> IotaRun:
 
 
 def _prove_listings(run: IotaRun) -> None:
-    with run.publication.report.timed("listings"):
-        found = None if run.changes is None else run.changes.changes
-        ListingTrees(run.publication, found).advance(days=run.days)
+    if run.leaves is not None:
+        with run.publication.report.timed("listings"):
+            found = None if run.changes is None else run.changes.changes
+            ListingTrees(run.publication, run.leaves, found).advance(days=run.days)
 
 
 def append_to_log(run: IotaRun) -> IotaRun:

@@ -6,10 +6,9 @@ Invariants:
 3. Leaves are never changed in place. If those of a smaller interval are missing, they are computed again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,23 +21,20 @@ from db.partitions import ms_range_id
 from db.queries.log_records import PROVED_FROM, PROVED_TO
 from db.store import Batch, Value
 from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
+from etl.completeness.message_leaves import MessageLeaves
 from etl.completeness.milestones import milestone_rows
-from etl.completeness.rows import ORDER, ROWS, listing_rows
 from etl.completeness.trees import WrittenTree, write_tree
 from etl.completeness.updates import CHANGE, update_rows, updates_of
 from etl.engine.arrow_frames import collected
-from etl.lake.reader import LakeReader
 from etl.report import Progress
 from etl.run_lease import AT_HEAD
+from etl.store_reads import StoreReads
 from etl.writers.publish import Publication
 from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 50_000
-"""Messages of a step, about. Their rows are read and sorted while those of the step before are hashed."""
-
-NOTHING = (-1, ROWS.empty_table())
-"""The number of no interval, and no rows."""
+"""Messages of a step, about. Their ids and changes are read while the leaves of the step before are hashed."""
 
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
@@ -55,7 +51,6 @@ class TreeStep:
         to: the last one.
         closed: the intervals that they complete, smaller ones first.
         smallest: those of level 0.
-        rows: ROWS of each of these, sorted, without the ledger's changes.
         milestones: the rows of milestone_roots.
         updates: UPDATES of the milestones, and of all others in `smallest`.
     """
@@ -64,9 +59,25 @@ class TreeStep:
     to: int
     closed: Sequence[Interval]
     smallest: Sequence[Interval]
-    rows: Future[list[pa.Table]]
     milestones: Future[list[tuple[Value, ...]]]
     updates: Future[pa.Table]
+
+
+def message_leaves(publication: Publication) -> MessageLeaves | None:
+    """Those of the intervals that the milestones of the store complete, not yet computed. None without a genesis."""
+    lake, reads = publication.lake, publication.reads
+    if not lake.has("genesis"):
+        return None
+    first = lake.genesis_index() + 1
+    end = next((end for start, end in reads.complete() if start <= first <= end), first - 1)
+    smallest = [each for each in closing(first, proved_to(reads, first), end) if each.level == 0]
+    return MessageLeaves(lake.root, first, smallest, publication.staging.folder("message-leaves"))
+
+
+def proved_to(reads: StoreReads, first: int) -> int:
+    """The last milestone with a root; `first` − 1 before the first one. `first`: the first milestone of the ledger."""
+    begun, done = (reads.info(name) for name in (PROVED_FROM, PROVED_TO))
+    return int(done) if done is not None and begun == str(first) else first - 1
 
 
 @dataclass
@@ -75,10 +86,12 @@ class ListingTrees:
 
     Attributes:
         publication: the store, and the lake that the trees follow from.
+        leaves: of messages.
         found: CHANGES since genesis, if this run has them. Reading them from the store takes longer.
     """
 
     publication: Publication
+    leaves: MessageLeaves
     found: DataFrame | None = None
     _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
     """Those of this run that a larger interval needs."""
@@ -92,8 +105,8 @@ class ListingTrees:
         frontier = reads.ledger_index()
         if frontier is None:
             return
-        first = self.publication.lake.genesis_index() + 1
-        done = self._done(first)
+        first = self.leaves.first
+        done = proved_to(reads, first)
         if report.run.startswith(AT_HEAD) and not days:
             large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
             frontier = min(frontier, next((each.end - 1 for each in large), frontier))
@@ -101,27 +114,17 @@ class ListingTrees:
             self.publication.notify(Progress("listings", step.done - done, frontier - done, "milestones"))
             self._write_step(first, done, step, frontier)
 
-    def _done(self, first: int) -> int:
-        """The last milestone that is done; `first` − 1 before the first one."""
-        begun, done = (self.publication.reads.info(name) for name in (PROVED_FROM, PROVED_TO))
-        return int(done) if done is not None and begun == str(first) else first - 1
-
     def _steps(self, first: int, done: int, frontier: int) -> Iterator[TreeStep]:
         """Yields steps, which end with intervals of level 0. What the next one hashes is read meanwhile."""
-        with (
-            ThreadPoolExecutor(1, thread_name_prefix="listing-rows") as listed,
-            ThreadPoolExecutor(1, thread_name_prefix="milestones") as pool,
-        ):
+        with ThreadPoolExecutor(1, thread_name_prefix="milestones") as pool:
             waiting: TreeStep | None = None
-            rows = self._rows(first, [each for each in closing(first, done, frontier) if each.level == 0])
             for to in self._ends(done, frontier):
                 closed = list(closing(first, done, to))
                 smallest = [each for each in closed if each.level == 0]
                 start = min(done + 1, smallest[0].start) if smallest else done + 1
                 updates = pool.submit(self._updates, max(first, start), to)
                 milestones = pool.submit(self._milestones, done + 1, to, updates)
-                own = listed.submit(_take, rows, len(smallest))
-                following = TreeStep(done, to, closed, smallest, own, milestones, updates)
+                following = TreeStep(done, to, closed, smallest, milestones, updates)
                 if waiting is not None:
                     yield waiting
                 waiting, done = following, to
@@ -151,7 +154,7 @@ class ListingTrees:
         """
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
         closed, smallest, done, to = step.closed, step.smallest, step.done, step.to
-        leaves = self._smallest(smallest, step.rows.result(), step.updates.result())
+        leaves = self._smallest(smallest, step.updates.result())
         shared: dict[Interval, list[Shared]] = {}
         for interval in closed:
             if interval.level == 0:
@@ -201,27 +204,11 @@ class ListingTrees:
         assert len(found) == to - start + 1, "the ledger state has milestones that the lake does not have"
         return found
 
-    def _rows(self, first: int, intervals: Sequence[Interval]) -> Iterator[pa.Table]:
-        """Yields ROWS of each of these adjacent intervals of level 0, sorted, without the ledger's changes."""
-        if not intervals:
-            return
-        lake = LakeReader(self.publication.lake.root)
-        found = listing_rows(lake, max(first, intervals[0].start), intervals[-1].end)
-        number, rows = next(found, NOTHING)
+    def _smallest(self, intervals: Sequence[Interval], updates: pa.Table) -> Iterator[pa.Table]:
+        """Yields LEAVES of intervals of level 0. `updates`: UPDATES of these, and perhaps of others."""
         for interval in intervals:
-            if number == interval.number:
-                yield rows.sort_by(ORDER)
-                number, rows = next(found, NOTHING)
-            else:
-                yield ROWS.empty_table()
-
-    def _smallest(
-        self, intervals: Sequence[Interval], rows: Iterable[pa.Table], updates: pa.Table
-    ) -> Iterator[pa.Table]:
-        """Yields LEAVES of intervals of level 0, from the results of `_rows`."""
-        for interval, own in zip(intervals, rows, strict=True):
             changed = update_rows(updates, interval.start, interval.end)
-            yield with_between(leaves_of(own), leaves_of(changed))
+            yield with_between(self.leaves.of(interval), leaves_of(changed))
 
     def _merged(self, first: int, interval: Interval, shared: list[Shared]) -> Iterator[pa.Table]:
         children = [(each.number, self._leaves(first, each)) for each in interval.children()]
@@ -235,7 +222,7 @@ class ListingTrees:
             return self._stored(interval)
         if interval.level == 0:
             updates = self._updates(max(first, interval.start), interval.end)
-            return self._smallest([interval], self._rows(first, [interval]), updates)
+            return self._smallest([interval], updates)
         return self._merged(first, interval, [])
 
     def _is_stored(self, interval: Interval) -> bool:
@@ -278,10 +265,6 @@ class ListingTrees:
 
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]] | Iterator[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
-
-
-def _take(rows: Iterator[pa.Table], number: int) -> list[pa.Table]:
-    return [*islice(rows, number)]
 
 
 def _is_kept(first: int, interval: Interval, frontier: int) -> bool:

@@ -23,6 +23,14 @@ ROWS = pa.schema({"place": pa.binary(), "row": pa.binary()})
 
 ORDER = [(name, "ascending") for name in ROWS.names]
 
+OUTPUT_FIELDS = (
+    "kind",
+    "output_id",
+    "address",
+    *(f"stardust.{name}" for name in sorted({role.column for role in ROLES} - {"address"})),
+)
+"""The fields of an output that its roles depend on. Reading all fields takes a third longer."""
+
 COLUMNS = (
     "message_id",
     "parents",
@@ -30,10 +38,10 @@ COLUMNS = (
     "tagged_data.tag",
     "transaction.transaction_id",
     "transaction.tagged_data.tag",
-    "transaction.outputs",
-    "transaction.unlocks",
+    *(f"transaction.outputs.list.element.{name}" for name in OUTPUT_FIELDS),
+    "transaction.unlocks.list.element.address",
     "milestone.receipt.treasury_input",
-    "milestone.receipt.funds",
+    *(f"milestone.receipt.funds.list.element.{name}" for name in OUTPUT_FIELDS),
 )
 
 INCLUDED = 1

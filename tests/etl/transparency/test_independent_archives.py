@@ -15,7 +15,7 @@ import pytest
 
 from db import schema
 from db.connect import open_store
-from etl.completeness import advance
+from etl.completeness import message_leaves
 from etl.lake.reader import LakeReader
 from etl.static_archive.names import read_manifest
 from etl.static_archive.publish import publish
@@ -147,7 +147,7 @@ def test_an_audit_names_the_interval_in_which_a_row_is_hidden(
     one: Operator, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The operator builds its trees without one message under its tag, so that its proofs fit what it shows."""
-    rows_of = advance.listing_rows
+    rows_of = message_leaves.listing_rows
     tags = BY_NAME["messages_by_tag"].number
     payloads = {each["id"]: each["message"]["payload"] for each in archives.oracle()[22]["messages"]}
     message_id = next(each for each, payload in payloads.items() if payload["type"] == INDEXATION)
@@ -158,7 +158,7 @@ def test_an_audit_names_the_interval_in_which_a_row_is_hidden(
             pairs = zip(rows["place"].to_pylist(), rows["row"].to_pylist(), strict=True)
             yield number, rows.filter(pa.array([(place[:1], row) != hidden for place, row in pairs], pa.bool_()))
 
-    monkeypatch.setattr(advance, "listing_rows", without_one)
+    monkeypatch.setattr(message_leaves, "listing_rows", without_one)
     made, sources, genesis = operator(stores, tmp_path, (100_000, 100_000))
     made.loading.load(*sources, genesis=genesis)
     found = audited(one.log, made.log)
