@@ -18,7 +18,15 @@ from tests.etl.static_archive.file_host import FileHost
 
 __all__ = ["stores"]
 
-LEDGERS = ("chrysalis from genesis", "stardust from genesis")
+CHRYSALIS, STARDUST = (
+    pytest.param("chrysalis from genesis", id="chrysalis"),
+    pytest.param("stardust from genesis", id="stardust"),
+)
+
+LATER_CHRYSALIS = pytest.param(*CHRYSALIS.values, id=CHRYSALIS.id, marks=pytest.mark.slow)
+"""For tests that do not depend on the forms of messages and outputs."""
+
+on_both = pytest.mark.parametrize("case", [CHRYSALIS, STARDUST], indirect=True)
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Case:
             return publish(self.lake, reads, folder, **options)
 
 
-@pytest.fixture(scope="module", params=LEDGERS, ids=["chrysalis", "stardust"])
+@pytest.fixture(scope="module", params=[LATER_CHRYSALIS, STARDUST])
 def case(request: pytest.FixtureRequest, stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Case:
     loading, report = stores.loaded(request.param)
     assert report.complete

@@ -9,21 +9,24 @@ from etl.static_archive import names
 from etl.static_archive.download import local_sources
 from etl.static_archive.names import read_manifest
 from etl.static_archive.publish import named_files
-from tests.conftest import SAMPLE
 from tests.etl.conftest import Stores, oracle_ledger
-from tests.etl.static_archive.conftest import LEDGERS, Case
+from tests.etl.static_archive.conftest import Case, on_both
 from tests.etl.static_archive.file_host import FileHost
 
 LAST = 50
 
 
+def genesis_of(case: Case, folder: Path) -> Path | None:
+    ledger = "chrysalis from genesis" if case.network == "permatest-1" else "stardust from genesis"
+    return oracle_ledger(ledger, folder / "ledger")[2]
+
+
+@on_both
 def test_a_store_from_an_archive_has_the_same_rows_and_publishes_the_same_files(
     case: Case, stores: Stores, tmp_path: Path
 ) -> None:
-    ledger = "chrysalis from genesis" if case.network == "permatest-1" else "stardust from genesis"
-    network, _, genesis = oracle_ledger(ledger, tmp_path / "ledger")
-    loading = stores((7, 3), network)
-    report = loading.load(case.archive, genesis=genesis)
+    loading = stores((7, 3), case.network)
+    report = loading.load(case.archive, genesis=genesis_of(case, tmp_path))
     assert (report.complete, report.rejects) == (LAST, 0)
     expected, found = case.loading.rows(), loading.rows()
     assert found["messages"] == expected["messages"]
@@ -55,17 +58,16 @@ def message_files(folder: Path) -> list[Path]:
     return sorted((folder / "messages").iterdir(), key=lambda path: int(path.name.partition("-")[0]))
 
 
-@pytest.mark.parametrize("case", LEDGERS[:1], indirect=True)
 @pytest.mark.parametrize("damage", ["a flipped bit", "a missing file"])
 def test_a_damaged_file_is_a_reject_with_its_name_and_the_others_are_loaded(
-    case: Case, in_files: Path, stores: Stores, damage: str
+    case: Case, in_files: Path, stores: Stores, tmp_path: Path, damage: str
 ) -> None:
     _, damaged, _ = message_files(in_files)
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 4
     damaged.unlink() if damage == "a missing file" else damaged.write_bytes(data)
     loading = stores((100_000, 100_000), case.network)
-    report = loading.load(in_files, genesis=SAMPLE / "genesis.json")
+    report = loading.load(in_files, genesis=genesis_of(case, tmp_path))
     assert report.exit_code == 3
     assert {row["file"] for row in loading.rows()["rejects"]} == {str(damaged)}
     whole = {row["milestone_index"] for row in loading.rows()["milestones"]}

@@ -17,7 +17,7 @@ from etl.static_archive import names
 from etl.static_archive.check import Fault, check
 from etl.static_archive.publish import ArchiveInUse, named_files
 from etl.static_client import open_archive
-from tests.etl.static_archive.conftest import Case
+from tests.etl.static_archive.conftest import Case, on_both
 from tests.etl.static_archive.file_host import FileHost
 from tests.etl.static_archive.test_queries import MOST_OVERHEAD, MOST_REQUESTS, check_answers, every_id, in_python
 
@@ -44,6 +44,7 @@ def faults_of(folder: Path) -> list[Fault]:
     return [*check(folder)]
 
 
+@on_both
 def test_an_archive_has_no_faults(case: Case) -> None:
     assert faults_of(case.archive) == []
 
@@ -297,6 +298,7 @@ def test_the_commands_print_what_they_did(case: Case, tmp_path: Path) -> None:
     )
 
 
+@on_both
 def test_the_command_finds_an_output(case: Case) -> None:
     rows = case.loading.rows()["outputs"]
     late = [row for row in rows if row["created_message_id"] and row["created_milestone_index"] > 1]

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ SMALLEST, LAST = 5, 50
 
 NAMES = {"permatest-1": "chrysalis from genesis", STARDUST_NETWORK: "stardust from genesis"}
 
+CHRYSALIS, STARDUST = (pytest.param(network, id=name.split()[0]) for network, name in NAMES.items())
+
+LATER_CHRYSALIS = pytest.param(*CHRYSALIS.values, id=CHRYSALIS.id, marks=pytest.mark.slow)
+
+on_both = pytest.mark.parametrize("signed", [CHRYSALIS, STARDUST], indirect=True)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def small_intervals() -> Iterator[None]:
@@ -74,7 +81,7 @@ def small_intervals() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=NAMES, ids=["chrysalis", "stardust"])
+@pytest.fixture(scope="module", params=[LATER_CHRYSALIS, STARDUST])
 def signed(
     request: pytest.FixtureRequest, small_intervals: None, stores: Stores, tmp_path_factory: pytest.TempPathFactory
 ) -> Case:
@@ -91,12 +98,14 @@ def signed(
     return made
 
 
+@cache
 def rows_of(network: str) -> dict[str, list[dict[str, Any]]]:
     if network == STARDUST_NETWORK:
         return dict(reference_stardust.whole_rows(stardust_oracle(), [], 100_000, 100_000, network))
     return dict(reference.whole_rows(chrysalis_oracle(), [], 100_000, 100_000, network))
 
 
+@cache
 def pages_of(network: str) -> list[ProvedPage]:
     """Every listing of the input files, and some without rows."""
     found = [
@@ -162,6 +171,7 @@ def faults_of(folder: Path) -> list[tuple[str, str]]:
     return [(each.file, each.cause) for each in check(folder)]
 
 
+@on_both
 def test_a_signed_archive_has_no_faults(signed: Case) -> None:
     assert faults_of(signed.archive) == []
     manifest = read_manifest(signed.archive)
@@ -323,6 +333,7 @@ def test_logs_and_listings_grow_with_the_archive(
     assert names[0] == names[1]
 
 
+@on_both
 def test_the_genesis_file_is_one_that_load_accepts(signed: Case, stores: Stores, tmp_path: Path) -> None:
     manifest = read_manifest(signed.archive)
     assert manifest is not None

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from etl.static_archive.names import read_manifest
 from etl.static_archive.tables import TABLES
 from tests.conftest import ROOT
-from tests.etl.static_archive.conftest import Case
+from tests.etl.static_archive.conftest import Case, on_both
 
 INCLUDED = 1
 
@@ -41,6 +41,7 @@ def test_the_documented_line_finds_the_outputs_of_an_address(case: Case) -> None
     }.items()
 
 
+@on_both
 def test_tables_have_the_rows_of_the_store(case: Case) -> None:
     rows = case.loading.rows()
     known = {row["message_id"] for row in rows["messages"]}
