@@ -16,11 +16,10 @@ from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked
+from tests.etl.selective.test_selective import CHRYSALIS_LATER
 from tests.selections import NETWORKS, addressed
 
 pytestmark = pytest.mark.loads
-
-ERAS = pytest.mark.parametrize("era", ["chrysalis", "stardust"])
 
 GENESIS = {"chrysalis": SAMPLE / "genesis.json", "stardust": reference_stardust.ORACLE / "genesis.json"}
 
@@ -61,15 +60,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def whole(stores: Stores, files: dict[str, Path]) -> dict[str, Loading]:
-    found = {era: stores(network=NETWORKS[era]) for era in NETWORKS}
-    for era, loading in found.items():
-        assert loading.load(files[era], genesis=GENESIS[era]).ledger_index == LAST
-    return found
+def whole(stores: Stores) -> dict[str, Loading]:
+    return {era: stores.loaded(f"{era} from genesis")[0] for era in NETWORKS}
 
 
-@ERAS
-@pytest.mark.parametrize("at_once", [LAST, 1], ids=["one load", "many loads"])
+@pytest.mark.parametrize("at_once", [LAST, pytest.param(1, marks=pytest.mark.slow)], ids=["one load", "many loads"])
+@pytest.mark.parametrize("era", ["chrysalis", "stardust"])
 def test_the_state_is_that_of_a_store_with_all_messages(
     stores: Stores, whole: dict[str, Loading], files: dict[str, Path], era: str, at_once: int
 ) -> None:
@@ -86,7 +82,7 @@ def test_the_state_is_that_of_a_store_with_all_messages(
     assert [each for each in checked(loading) if each.faults] == []
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_an_address_that_is_added_has_its_state_from_the_genesis_on(
     stores: Stores, whole: dict[str, Loading], files: dict[str, Path], era: str
 ) -> None:

@@ -37,6 +37,9 @@ pytestmark = pytest.mark.loads
 
 ERAS = pytest.mark.parametrize("era", ["chrysalis", "stardust"])
 
+CHRYSALIS_LATER = pytest.mark.parametrize("era", [pytest.param("chrysalis", marks=pytest.mark.slow), "stardust"])
+"""For tests that do not depend on the forms of messages and outputs."""
+
 LAST = 50
 
 TAG = "484f524e4554205370616d6d6572"
@@ -135,7 +138,7 @@ def test_the_rows_are_those_of_the_selected_messages(
             assert found[row["output_id"]] == row, "with its spending"
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_the_lake_alone_fills_another_store(stores: Stores, parts: dict[str, Loading], era: str) -> None:
     again = a_store(stores, era)
     report = runs.rebuild(
@@ -156,13 +159,13 @@ def test_every_stored_message_is_verified_again(parts: dict[str, Loading], era: 
         runs.verify(loading.store, loading.settings, level="full")
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_a_second_engine_finds_the_same_rows(parts: dict[str, Loading], era: str) -> None:
     loading = parts[era]
     assert [each for each in checked(loading) if each.faults] == []
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_filters_are_widened_milestone_by_milestone(
     stores: Stores, whole: dict[str, Loading], files: dict[str, Path], era: str
 ) -> None:
@@ -185,7 +188,7 @@ def test_filters_are_widened_milestone_by_milestone(
     assert coverage(loading) == {each: [(1, LAST)] for each in (tag, address, "milestones:3:5")}
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_a_damaged_line_does_not_remove_what_is_stored(
     stores: Stores, tmp_path: Path, files: dict[str, Path], era: str
 ) -> None:
@@ -266,7 +269,7 @@ async def test_stored_paths_are_the_proofs_of_the_cones(parts: dict[str, Loading
     assert proved > 10
 
 
-@ERAS
+@CHRYSALIS_LATER
 async def test_listings_state_what_they_cover_and_others_are_not_kept(parts: dict[str, Loading], era: str) -> None:
     listed = [each for each in tagged(era)[TAG] if TAG in each.own_tags]
     newest = sorted(listed, key=lambda each: (each.milestone, each.message_id), reverse=True)
@@ -311,7 +314,7 @@ def test_the_note_is_a_row_of_the_store(parts: dict[str, Loading]) -> None:
     assert json.loads(row["value"]) == {each: [[1, LAST]] for each in sorted(filters("stardust"))}
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_a_purge_leaves_what_a_load_of_the_selection_stores(
     stores: Stores, parts: dict[str, Loading], files: dict[str, Path], era: str
 ) -> None:

@@ -85,7 +85,7 @@ def everything(folder: Path, settings: StoreSettings) -> tuple[Any, ...]:
     return stored_rows(folder), coverage, messages, lake_rows(lake / "selection", ["filter", "milestones"])
 
 
-def ended(loading: Loading, commands: tuple[str, ...]) -> Loading:
+def ended(loading: Loading, commands: Sequence[str]) -> Loading:
     """A store after these commands, none of which was interrupted."""
     for command in commands:
         if command == "purge":
@@ -107,8 +107,11 @@ def test_killed_at_random_moments_and_run_again(
         full = Loading(tmp_path / "store", settings, ON_SAIL)
         assert full.load(*FILES, genesis=GENESIS).exit_code == 0
     started, killed = list[Process](), 0
+    killing = [each for each in commands if any(each == command for command, *_ in moments)]
+    before = [each for each in commands if each not in killing]
+    ended(Loading(tmp_path / "store", settings, ON_SAIL), before)
     try:
-        for command in commands:
+        for command in killing:
             for mark, within in [(mark, within) for each, mark, within in moments if each == command]:
                 process = run(settings, tmp_path, command)
                 started.append(process)

@@ -20,7 +20,7 @@ from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked, differing
 from tests.etl.ledger_state.test_stardust_ledger import snapshot_after
 from tests.etl.selective.test_selected_ledger import GENESIS, OF_ADDRESS
-from tests.etl.selective.test_selective import coverage
+from tests.etl.selective.test_selective import CHRYSALIS_LATER, coverage
 from tests.etl.store_rows import COMPARED, by_key
 from tests.inclusion import keys
 from tests.reference_rows import Rows
@@ -133,7 +133,7 @@ def check(loading: Loading, era: str, addresses: Iterable[str]) -> None:
     assert wanted["outputs"]
 
 
-@pytest.mark.parametrize("era", ["chrysalis", "stardust"])
+@CHRYSALIS_LATER
 def test_addresses_have_all_rows_of_their_listings_and_of_their_state(
     stores: Stores, files: dict[str, list[Path]], era: str
 ) -> None:
