@@ -48,17 +48,19 @@ GEOMETRY = 100_000, 90_000
 
 CHRYSALIS, STARDUST = LEDGERS
 
-BOTH_ON_A_CLUSTER_LATER = pytest.mark.parametrize(
-    ("everywhere", "name"),
-    [
-        pytest.param("sqlite", CHRYSALIS),
-        pytest.param("sqlite", STARDUST),
-        pytest.param("cassandra", STARDUST, marks=CASSANDRA.marks),
-        pytest.param("cassandra", CHRYSALIS, marks=LATER_CASSANDRA.marks),
-    ],
-    indirect=["everywhere"],
+CLUSTERS = [
+    pytest.param("cassandra", STARDUST, marks=CASSANDRA.marks),
+    pytest.param("cassandra", CHRYSALIS, marks=LATER_CASSANDRA.marks),
+]
+"""Chrysalis on a cluster with --slow only."""
+
+EMBEDDED = [pytest.param("sqlite", CHRYSALIS), pytest.param("sqlite", STARDUST)]
+
+ON_A_CLUSTER, BOTH_ON_A_CLUSTER_LATER = (
+    pytest.mark.parametrize(("everywhere", "name"), cases, indirect=["everywhere"], scope="module")
+    for cases in (CLUSTERS, [*EMBEDDED, *CLUSTERS])
 )
-"""Chrysalis on a cluster with --slow only: tests/etl/transparency compares its log with that of an embedded store."""
+"""The scope keeps loaded stores for the next test. The default is that of `name`, a function."""
 
 LATE = range(18, 33)
 """Milestones that a cluster gets in a second load."""
@@ -91,8 +93,7 @@ def test_roots_are_those_of_the_input_files(ledgers: Ledgers, name: str) -> None
     assert checkpoint_of(loading) == expected_checkpoint(name)
 
 
-@on(CASSANDRA)
-@pytest.mark.parametrize("name", [pytest.param(CHRYSALIS, marks=pytest.mark.slow), STARDUST])
+@ON_A_CLUSTER
 def test_independent_permanodes_divide_listings_equally(stores: Stores, ledgers: Ledgers, name: str) -> None:
     one, _ = stores.loaded(name, GEOMETRY)
     assert tables_of(one)["listing_parts"] == tables_of(ledgers(name))["listing_parts"]

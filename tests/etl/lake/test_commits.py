@@ -225,13 +225,13 @@ def age(log: DeltaLog) -> None:
         os.utime(path, (0, 0))
 
 
-def test_400_commits_leave_a_bounded_number_of_files_and_log_entries(
+def test_200_commits_leave_a_bounded_number_of_files_and_log_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "TABLES", {"numbers": LAYOUT})
     log = DeltaLog(str(tmp_path / "numbers"), LAYOUT)
     most = 0
-    for number in range(400):
+    for number in range(200):
         put(log, rows_of(number), replaced=[(number, number)])
         if number % 100 == 99:
             age(log)
@@ -242,7 +242,7 @@ def test_400_commits_leave_a_bounded_number_of_files_and_log_entries(
     assert len(log.files()) <= 4
     assert len(on_disk(log)) <= 4
     assert len(names_of_log(log)) < 120
-    assert read(log) == rows_of(*range(400))
+    assert read(log) == rows_of(*range(200))
 
 
 def test_a_writer_whose_version_left_the_log_fails_and_changes_nothing(log: DeltaLog) -> None:

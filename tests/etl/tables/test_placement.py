@@ -17,7 +17,7 @@ from tests.partition_model import Splits, grow
 pytestmark = pytest.mark.loads
 
 TAGS = schema.tags.name
-GEOMETRIES = [(7, 3), (10, 1), (250, 60), (100, 8)]
+GEOMETRIES = [(7, 3), (10, 1), (100, 8), pytest.param(250, 60, marks=pytest.mark.slow)]
 KEYS = 60
 
 
