@@ -2,7 +2,9 @@
 
 import json
 import random
+from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,8 +31,10 @@ from tests.reference_stardust import ORACLE as STARDUST_ORACLE
 pytestmark = pytest.mark.loads
 
 
-def loaded(stores: Stores, name: str, folder: Path) -> Loading:
-    """An oracle ledger with its ledger state, analytics and pending messages."""
+def loaded(stores: Stores, name: str, folder: Path, last: int = 50) -> Loading:
+    """The first milestones of an oracle ledger with their ledger state, analytics and pending messages; all milestones
+    of both eras.
+    """
     source = folder / name
     source.mkdir()
     if name == "both eras":
@@ -38,7 +42,7 @@ def loaded(stores: Stores, name: str, folder: Path) -> Loading:
         report = loading.load(*files(source), genesis=GENESIS)
     else:
         is_stardust = name == "stardust"
-        write(source / "milestones.jsonl", stardust_oracle() if is_stardust else oracle())
+        write(source / "milestones.jsonl", (stardust_oracle() if is_stardust else oracle())[:last])
         write(source / "pending.jsonl", stardust_pending() if is_stardust else pending())
         loading = stores(GEOMETRY, NETWORK if is_stardust else "permatest-1", analytics=True)
         report = loading.load(source, genesis=STARDUST_ORACLE / "genesis.json" if is_stardust else GENESIS)
@@ -47,9 +51,14 @@ def loaded(stores: Stores, name: str, folder: Path) -> Loading:
 
 
 @pytest.fixture(scope="module")
-def ledgers(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Loading]:
+def ledgers(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loading]:
+    """Stores by name, each of which is loaded once."""
     folder = tmp_path_factory.mktemp("ledgers")
-    return {name: loaded(stores, name, folder) for name in ("chrysalis", "stardust", "both eras")}
+    return cache(lambda name: loaded(stores, name, folder))
+
+
+NAMES = [pytest.param("chrysalis", marks=pytest.mark.slow), "stardust", "both eras"]
+"""All milestones of Chrysalis are in the ledger of both eras, without pending messages."""
 
 
 @pytest.mark.parametrize("protocol", [IOTA, WORMHOLE])
@@ -62,9 +71,9 @@ def test_every_table_is_recomputed_or_has_a_reason(protocol: str) -> None:
     assert len(views) == len(set(views))
 
 
-@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
-def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: dict[str, Loading], name: str) -> None:
-    loading = ledgers[name]
+@pytest.mark.parametrize("name", NAMES)
+def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: Callable[[str], Loading], name: str) -> None:
+    loading = ledgers(name)
     found = checked(loading)
     assert differing(found) == []
     counts = {each.table: each.rows for each in found}
@@ -85,18 +94,18 @@ def test_a_store_without_a_ledger_state_has_the_recomputed_rows(stores: Stores) 
 
 
 @pytest.mark.parametrize("count", [pytest.param(8), pytest.param(334, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
+@pytest.mark.parametrize("name", NAMES)
 def test_each_fault_is_named_with_table_key_and_values(
-    ledgers: dict[str, Loading], tmp_path: Path, name: str, count: int
+    ledgers: Callable[[str], Loading], tmp_path: Path, name: str, count: int
 ) -> None:
-    assert missed(ledgers[name], tmp_path, count, SEED + count) == []
+    assert missed(ledgers(name), tmp_path, count, SEED + count) == []
 
 
-@pytest.mark.parametrize("name", ["chrysalis", "stardust", "both eras"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_split_is_reported_as_rows_in_other_partitions(
-    ledgers: dict[str, Loading], tmp_path: Path, name: str
+    ledgers: Callable[[str], Loading], tmp_path: Path, name: str
 ) -> None:
-    with faulty(ledgers[name], tmp_path) as store:
+    with faulty(ledgers(name), tmp_path) as store:
         splits = [row for row in store.store.read_all(schema.splits) if json.loads(row["first_milestones"])]
         for row in random.Random(SEED).sample(splits, 5):
             first, *others = json.loads(row["first_milestones"])
@@ -108,8 +117,8 @@ def test_a_wrong_split_is_reported_as_rows_in_other_partitions(
             assert {fault.kind for fault in found.faults} == {MISSING, EXTRA}
 
 
-def test_an_interrupted_check_continues_with_the_next_table(ledgers: dict[str, Loading], tmp_path: Path) -> None:
-    loading, work = ledgers["chrysalis"], tmp_path / "work"
+def test_an_interrupted_check_continues_with_the_next_table(ledgers: Callable[[str], Loading], tmp_path: Path) -> None:
+    loading, work = ledgers("stardust"), tmp_path / "work"
     setup = Setup(loading.store, lake_path(loading.store, loading.settings), work)
     read: list[str] = []
     with closing(open_adapter(loading.store, writable=False)) as store:
@@ -125,8 +134,8 @@ def test_an_interrupted_check_continues_with_the_next_table(ledgers: dict[str, L
     assert not work.exists()
 
 
-def test_the_command_names_faults_and_says_how_to_repair_them(ledgers: dict[str, Loading]) -> None:
-    loading = ledgers["stardust"]
+def test_the_command_names_faults_and_says_how_to_repair_them(ledgers: Callable[[str], Loading]) -> None:
+    loading = ledgers("stardust")
     with closing(open_adapter(loading.store, writable=True)) as store:
         row = next(each for each in store.read_all(schema.address_balances) if each["milestone_index"] == 20)
         wrong = row | {"balance": row["balance"] - 1}
@@ -162,7 +171,11 @@ def fsck(loading: Loading, *arguments: str) -> str:
 
 
 @on(CASSANDRA)
-@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_faults_on_a_cluster_are_named_too(everywhere: Stores, tmp_path: Path, count: int) -> None:
-    loading = loaded(everywhere, "both eras", tmp_path)
+@pytest.mark.parametrize(
+    ("name", "last", "count"), [("stardust", 15, 2), pytest.param("both eras", 50, 20, marks=pytest.mark.slow)]
+)
+def test_faults_on_a_cluster_are_named_too(
+    everywhere: Stores, tmp_path: Path, name: str, last: int, count: int
+) -> None:
+    loading = loaded(everywhere, name, tmp_path, last)
     assert missed(loading, tmp_path, count, SEED, is_checked=False) == []

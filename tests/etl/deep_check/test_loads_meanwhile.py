@@ -71,7 +71,7 @@ def test_rows_that_a_load_changes_are_no_faults(growing: Loading, tmp_path: Path
     def load(*numbers: int) -> None:
         growing.load(*(tmp_path / f"{number}.jsonl" for number in numbers))
 
-    tables = ("outputs", "address_balances", "ms_analytics", "log_tiles")
+    tables = ("outputs", "ms_analytics")
     meanwhile = {name: lambda number=number: load(BEFORE + number) for number, name in enumerate(tables)}
     found = check(growing, meanwhile)
     assert [each.table for each in found if each.differing] == []

@@ -10,7 +10,7 @@ from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import GEOMETRY, checked, differing, missed
 from tests.etl.deep_check.faults import SEED
 from tests.etl.selective.test_selected_ledger import GENESIS, two_addresses
-from tests.etl.selective.test_selective import ERAS, TAG, lines
+from tests.etl.selective.test_selective import CHRYSALIS_LATER, TAG, lines
 from tests.selections import NETWORKS
 
 pytestmark = pytest.mark.loads
@@ -25,7 +25,7 @@ def loaded(stores: Stores, folder: Path, era: str) -> Loading:
     return loading
 
 
-@ERAS
+@CHRYSALIS_LATER
 def test_each_fault_is_named_with_table_key_and_values(stores: Stores, tmp_path: Path, era: str) -> None:
     loading = loaded(stores, tmp_path, era)
     found = checked(loading)
