@@ -23,6 +23,9 @@ MODEST = {
     "PERMANODE_ETL_SHUFFLE_PARTITIONS": "2",
 }
 
+ELSEWHERE = {"TZ": "Asia/Tokyo", "LC_ALL": "POSIX", "JAVA_TOOL_OPTIONS": "-Duser.language=tr -Duser.country=TR"}
+"""A time zone nine hours off, and the language in which the capital of small i is not I."""
+
 
 class Process:
     """A process in its own session; its output lines are collected as they arrive."""

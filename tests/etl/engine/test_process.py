@@ -1,33 +1,34 @@
-"""`permanode load` as a process: its output, its exit codes, the lease, and the environment that must not matter."""
+"""`permanode load` as a process: its output, its exit codes, the lease, and the environment that must not matter.
+
+The processes use the embedded engine. tests/etl/writers/test_crash.py runs Spark in the same environment.
+"""
 
 import json
 import os
 import pty
-import shutil
+import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from pyspark.sql import SparkSession
 
+from cli.main import main
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
+from etl.engine.current import SAIL
 from tests.conftest import ROOT, SAMPLE
-from tests.etl.commands import Process, permanode
+from tests.etl.commands import ELSEWHERE, Process, permanode
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import Tables, stored_rows
 
-pytestmark = pytest.mark.spark
-
-ELSEWHERE = {"TZ": "Asia/Tokyo", "LC_ALL": "POSIX", "JAVA_TOOL_OPTIONS": "-Duser.language=tr -Duser.country=TR"}
-"""A time zone nine hours off, and the language in which the capital of small i is not I."""
+pytestmark = pytest.mark.loads
 
 PAYLOADS = {"Transaction": "transaction", "Milestone": "milestone", "Indexation": "indexation", None: "no payload"}
 
@@ -42,13 +43,11 @@ class Ended:
     out: list[str]
     err: list[str]
     second: tuple[int, list[str], list[str]]
-    started: Path
-    """The permission changes that the first load passed to chmod, if any."""
 
 
 def load(store: Path, source: Path, cwd: Path, network: str = "permatest-1", **environment: str) -> Process:
     flags = ("--store", f"sqlite:///{store}", "--network", network)
-    return permanode(*flags, "load", source, cwd=cwd, **environment)
+    return permanode(*flags, "load", source, "--no-analytics", cwd=cwd, PERMANODE_ETL_ENGINE=SAIL, **environment)
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +56,15 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
     folder = tmp_path_factory.mktemp("process")
     store = folder / "store"
     migrate(StoreSettings(f"sqlite:///{store}", "permatest-1"))
-    programs = tmp_path_factory.mktemp("programs")
-    started = programs / "started"
-    started.touch()
-    (programs / "chmod").write_text(f'#!/bin/sh\necho "$@" >>{started}\nexec {shutil.which("chmod")} "$@"\n')
-    (programs / "chmod").chmod(0o755)
-    first = load(store, SAMPLE, folder, **ELSEWHERE, PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
+    first = load(store, SAMPLE, folder, **ELSEWHERE)
     try:
-        assert first.wait_for(lambda line: '"stage": "spark"' in line), first.printed()
+        assert first.wait_for(lambda line: f'"stage": "{SAIL}"' in line), first.printed()
+        # It could end before the second load begins.
+        os.kill(first.pid, signal.SIGSTOP)
         second = load(store, SAMPLE, folder)
         rejected = (second.finish(), second.out, second.err)
-        yield Ended(store, first.pid, first.finish(), first.out, first.err, rejected, started)
+        os.kill(first.pid, signal.SIGCONT)
+        yield Ended(store, first.pid, first.finish(), first.out, first.err, rejected)
     finally:
         first.kill()
 
@@ -96,19 +93,6 @@ def test_timestamps_are_those_of_the_milestones_in_store_and_lake(ended: Ended, 
     }
     in_lake = lake_rows(ended.folder / "lake" / "milestones", ["milestone_index", "timestamp"])
     assert {index: moment.timestamp() for index, moment in in_lake} == seconds
-
-
-def test_files_are_made_without_starting_a_program_for_each(ended: Ended) -> None:
-    requested = [line.split()[-1] for line in ended.started.read_text().splitlines()]
-    files = [*(ended.folder / "lake").rglob("*")]
-    assert [path for path in files if path.suffix == ".parquet"]
-    assert requested == []
-    umask = os.umask(0)
-    os.umask(umask)
-    expected = {stat.S_IFREG: 0o666 & ~umask, stat.S_IFDIR: 0o777 & ~umask}
-    for path in files:
-        mode = path.stat().st_mode
-        assert stat.S_IMODE(mode) == expected[stat.S_IFMT(mode)], path
 
 
 def test_a_second_load_is_rejected_and_names_the_first(ended: Ended) -> None:
@@ -140,15 +124,31 @@ def test_the_last_line_is_the_report_and_its_numbers_are_those_of_the_files(
 
 
 def test_progress_is_json_lines_and_nothing_else_is_written(ended: Ended) -> None:
-    lines = [line for line in ended.err if not line.startswith("Picked up JAVA_TOOL_OPTIONS")]
-    events = [json.loads(line) for line in lines]
+    events = [json.loads(line) for line in ended.err]
     assert {event["event"] for event in events} == {"progress"}
-    assert [event["stage"] for event in events][:2] == ["spark", "decode"]
+    assert [event["stage"] for event in events][:2] == [SAIL, "decode"]
 
 
 def test_nothing_is_left_where_it_ran(ended: Ended) -> None:
     assert [path.name for path in ended.folder.parent.iterdir()] == [ended.folder.name]
     assert not (ended.folder / "staging").exists()
+
+
+Printed: TypeAlias = Callable[[Path, Path, str], tuple[str, list[str]]]
+"""Store, source and network of a load in this process that fails → its output, and the lines of its errors."""
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+    def failed(store: Path, source: Path, network: str) -> tuple[str, list[str]]:
+        command = ["permanode", "--store", f"sqlite:///{store}", "--network", network, "load", str(source)]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit, match=r"^1$"):
+            main()
+        out, err = capsys.readouterr()
+        return out, err.splitlines()
+
+    return failed
 
 
 @pytest.mark.parametrize(
@@ -159,23 +159,22 @@ def test_nothing_is_left_where_it_ran(ended: Ended) -> None:
         ("mainnet", "some.log", "mainnet"),
     ],
 )
-def test_what_cannot_be_loaded_is_named_in_one_line(tmp_path: Path, network: str, source: str, named: str) -> None:
+def test_what_cannot_be_loaded_is_named_in_one_line(
+    tmp_path: Path, printed: Printed, network: str, source: str, named: str
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "some.log").write_text("{}\n")
     migrate(StoreSettings(f"sqlite:///{tmp_path / 'store'}", "permatest-1"))
-    failed = load(tmp_path / "store", tmp_path / source, tmp_path, network)
-    assert failed.finish() == 1
-    assert failed.out == []
-    (line,) = failed.err
+    out, (line,) = printed(tmp_path / "store", tmp_path / source, network)
+    assert out == ""
     assert line.startswith("permanode: ")
     assert named in line
     assert str(tmp_path) in line
 
 
-def test_a_store_that_was_never_made_is_named(tmp_path: Path) -> None:
-    failed = load(tmp_path / "store", SAMPLE, tmp_path)
-    assert failed.finish() == 1
-    (line,) = failed.err
+def test_a_store_that_was_never_made_is_named(tmp_path: Path, printed: Printed) -> None:
+    out, (line,) = printed(tmp_path / "store", SAMPLE, "permatest-1")
+    assert out == ""
     assert "permanode migrate" in line
 
 

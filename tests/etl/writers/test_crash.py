@@ -5,7 +5,10 @@ The moments are random. A reader checks the store all the time.
 
 import asyncio
 import json
+import os
 import random
+import shutil
+import stat
 import threading
 import time
 from collections import Counter
@@ -21,7 +24,7 @@ from db.connect import StoreSettings, open_store
 from db.store import Store
 from etl.engine.current import SAIL, SPARK
 from tests.conftest import SAMPLE
-from tests.etl.commands import Process, members_of, permanode
+from tests.etl.commands import ELSEWHERE, Process, members_of, permanode
 from tests.etl.conftest import ON_SAIL, Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
@@ -132,14 +135,36 @@ def reached(line: str, mark: str) -> bool:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("moments", [2, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [1, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
 def test_killed_at_random_moments_and_run_again(tmp_path: Path, chance: random.Random, moments: int) -> None:
-    leaves_the_rows_of_a_clean_load(tmp_path, chance, MOMENTS, moments)
+    """Far from UTC, and in another language. Files are made without starting a program for each."""
+    requested, programs = noted_chmod(tmp_path / "programs")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    leaves_the_rows_of_a_clean_load(tmp_path, chance, MOMENTS, moments, **ELSEWHERE, PATH=path)
+    assert requested.read_text() == ""
+    files = [*(tmp_path / "store" / "lake").rglob("*")]
+    assert [path for path in files if path.suffix == ".parquet"]
+    umask = os.umask(0)
+    os.umask(umask)
+    expected = {stat.S_IFREG: 0o666 & ~umask, stat.S_IFDIR: 0o777 & ~umask}
+    for file in files:
+        mode = file.stat().st_mode
+        assert stat.S_IMODE(mode) == expected[stat.S_IFMT(mode)], file
+
+
+def noted_chmod(folder: Path) -> tuple[Path, Path]:
+    """Returns a file with the arguments of each call of chmod, and a folder with that program."""
+    folder.mkdir()
+    requested = folder / "requested"
+    requested.touch()
+    (folder / "chmod").write_text(f'#!/bin/sh\necho "$@" >>{requested}\nexec {shutil.which("chmod")} "$@"\n')
+    (folder / "chmod").chmod(0o755)
+    return requested, folder
 
 
 @pytest.mark.loads
 def test_killed_at_random_moments_and_run_again_with_sail(tmp_path: Path, chance: random.Random) -> None:
-    leaves_the_rows_of_a_clean_load(tmp_path, chance, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
+    leaves_the_rows_of_a_clean_load(tmp_path, chance, SAIL_MOMENTS, 2, PERMANODE_ETL_ENGINE=SAIL)
 
 
 def leaves_the_rows_of_a_clean_load(
@@ -147,7 +172,7 @@ def leaves_the_rows_of_a_clean_load(
     chance: random.Random,
     all_moments: Sequence[tuple[str, float, dict[str, str]]],
     moments: int,
-    **engine: str,
+    **environment: str,
 ) -> None:
     """Kills loads at `moments` of the moments, then runs one to its end and compares its rows with those of a clean
     load of the embedded engine.
@@ -162,12 +187,12 @@ def leaves_the_rows_of_a_clean_load(
     try:
         drawn = sorted(chance.sample(range(len(all_moments)), moments))
         for number, (mark, within, mode) in enumerate(all_moments[each] for each in drawn):
-            process = load(settings, tmp_path, **mode, **engine)
+            process = load(settings, tmp_path, **mode, **environment)
             started.append(process)
             # Every third time only the driver dies. It leaves a JVM behind, which ends when its input ends.
             if killed_after(process, mark, chance.uniform(0, within), alone=number % 3 == 2):
                 killed.append(mark)
-        last = load(settings, tmp_path, **engine)
+        last = load(settings, tmp_path, **environment)
         started.append(last)
         assert last.finish() == 0, last.printed()
     finally:
