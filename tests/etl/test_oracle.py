@@ -186,6 +186,7 @@ def closed_files(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores: Stores, tmp_path: Path) -> None:
     loading = stores()
     report = loading.load(SAMPLE / ARCHIVE[0], first=3, last=6)
@@ -205,6 +206,7 @@ def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores:
     check(uncut(loading.rows() | {"rejects": []}), uncut(expected))
 
 
+@pytest.mark.slow
 def test_a_rebuild_of_another_store_is_its_load(node_json: Loading, stores: Stores) -> None:
     other = stores((60, 2), lake=str(node_json.folder / "lake"))
     with closing(open_store(other.store, writable=True)) as store, store.batch() as batch:

@@ -41,6 +41,7 @@ def files(folder: Path) -> tuple[Path, Path]:
     return write(folder / "chrysalis.jsonl", oracle()), write(folder / "stardust.jsonl", stardust_lines())
 
 
+@pytest.mark.slow
 @on(CASSANDRA)
 def test_both_eras_in_one_load_give_the_replay_s_rows(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere((7, 3), eras=ERAS, ledger_near=10_000)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.etl.conftest import Stores
+from tests.etl.conftest import Loading, Stores
 from tests.etl.test_oracle import (
     GEOMETRIES,
     ArchiveA,
@@ -12,9 +12,12 @@ from tests.etl.test_oracle import (
     check,
     node_json,
     reference,
-    test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again,
     test_node_json_gives_the_reference_s_rows_pending_ones_too,
 )
+from tests.etl.test_oracle import (
+    test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again as range_loads_no_more,
+)
+from tests.etl.test_oracle import test_a_rebuild_of_another_store_is_its_load as rebuild_is_its_load
 from tests.etl.test_oracle import test_ascending_the_bound_holds as ascending_the_bound_holds
 from tests.etl.test_oracle import test_split_by_milestone_shuffled_and_twice as split_by_milestone
 from tests.etl.test_oracle import test_white_flag_index_is_the_oracle_s as white_flag_index_is_the_oracle_s
@@ -24,7 +27,6 @@ pytestmark = pytest.mark.loads
 __all__ = [
     "archive_a",
     "node_json",
-    "test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again",
     "test_node_json_gives_the_reference_s_rows_pending_ones_too",
 ]
 
@@ -44,3 +46,11 @@ def test_ascending_the_bound_holds(archive_a: ArchiveA) -> None:
 
 def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -> None:
     split_by_milestone(stores, tmp_path)
+
+
+def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores: Stores, tmp_path: Path) -> None:
+    range_loads_no_more(stores, tmp_path)
+
+
+def test_a_rebuild_of_another_store_is_its_load(node_json: Loading, stores: Stores) -> None:
+    rebuild_is_its_load(node_json, stores)
