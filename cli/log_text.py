@@ -58,7 +58,7 @@ def audit_lines(result: AuditResult) -> list[str]:
         *(line for each in result.differences for line in _difference_lines(each)),
         *(line for each in result.partial for line in _partial_lines(each)),
         *(f"{one} and {other} have no milestone in common" for one, other in result.unshared),
-        _verdict(result) if result.is_good else "the archives differ, or a proof fails",
+        _verdict(result) if result.is_good else "the archives differ, a proof fails, or an archive cannot be read",
     ]
 
 
@@ -87,7 +87,7 @@ def _operator_lines(operator: Operator, newest: int) -> Iterator[str]:
     if operator.witnesses:
         yield f"  cosigned by {', '.join(operator.witnesses)}"
     if operator.fault:
-        yield f"  PROOF FAILS: {operator.fault}"
+        yield f"  {'PROOF FAILS' if operator.is_read else 'CANNOT BE READ'}: {operator.fault}"
 
 
 def _difference_lines(difference: Difference) -> Iterator[str]:

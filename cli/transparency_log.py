@@ -118,7 +118,8 @@ def audit(
     urls: Annotated[
         list[str],
         typer.Argument(
-            metavar="URL...", help="Servers, e.g. https://HOST, or logs, e.g. https://HOST/api/NETWORK/log."
+            metavar="URL...",
+            help="Servers, e.g. https://HOST or https://HOST/api/NETWORK, or logs, e.g. https://HOST/api/NETWORK/log.",
         ),
     ],
     keys: Keys = None,
@@ -143,7 +144,7 @@ def audit(
     from etl.transparency.audit import audit_logs
     from ledger.transparency.keys import VerifierKey
 
-    prefixes = [url if url.rstrip("/").endswith("/log") else _log_of(context, url) for url in urls]
+    prefixes = [_log_of(context, url) for url in urls]
     known = [[VerifierKey.parse(each) for each in some or ()] for some in (keys, witnesses)]
     with shown() as notify:
         result = audit_logs(prefixes, *known, whole=whole, notify=notify)
@@ -152,10 +153,15 @@ def audit(
 
 
 def _log_of(context: typer.Context, url: str) -> str:
-    """The prefix of the selected network's log at a server."""
+    """The prefix of a log: the URL itself, or that of the network that the URL or the settings name, at that server."""
     from db.connect import StoreSettings
 
-    network = context.obj.settings().network
+    server, named, path = url.rstrip("/").partition("/api/")
+    network, _, rest = path.partition("/")
+    if rest not in ("", "log") or (not named and server.endswith("/log")):
+        return url
+    if not network:
+        network = context.obj.settings().network
     if network is None:
         raise typer.BadParameter(
             f"{url}: expected https://HOST/api/NETWORK/log, or --network NAME before the command", param_hint="URL"
@@ -165,7 +171,7 @@ def _log_of(context: typer.Context, url: str) -> str:
             f"{network} has no transparency log: its guardians sign each message, and /gaps shows missing ones",
             param_hint="URL",
         )
-    return f"{url.rstrip('/')}/api/{network}/log"
+    return f"{server}/api/{network}/log"
 
 
 def _origin(context: typer.Context) -> str:

@@ -31,6 +31,8 @@ from ledger.transparency.positions import index_of_interval, index_of_milestone,
 from ledger.transparency.records import MilestoneRecord
 from ledger.transparency.tiled_tree import first_difference
 
+LOG_FORM = "the log of an IOTA network, https://HOST/api/NETWORK/log"
+
 _STAGE = "audit"
 
 Opened: TypeAlias = "tuple[Archive, Operator]"
@@ -51,7 +53,8 @@ class Operator:
         witnesses: names of the witnesses with a valid cosignature.
         filters: the number of filters of a selective permanode; None for an archive with all messages.
         milestones: its complete milestones.
-        fault: what proof of it fails; empty if none does.
+        fault: what proof of it fails, or why there is no proof; empty if all are valid.
+        is_read: whether its checkpoint could be read. False: `fault` is the reason.
     """
 
     url: str
@@ -65,6 +68,7 @@ class Operator:
     filters: int | None = None
     milestones: Intervals = field(default_factory=list)
     fault: str = ""
+    is_read: bool = True
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,12 @@ def audit_logs(
             notify(Progress(_STAGE, len(result.operators) - 1, len(urls), "archives"))
             try:
                 opened.append((_open(log, operator, keys, witnesses, notify, whole=whole), operator))
-            except (LogError, Fault) as error:
+            except LogError as error:
                 operator.fault = str(error)
+            except Fault as fault:
+                is_missing = fault.is_for_good and not operator.origin
+                operator.fault = f"{fault}: expected {LOG_FORM}" if is_missing else str(fault)
+                operator.is_read = bool(operator.origin)
         notify(Progress(_STAGE, len(urls), len(urls), "archives"))
         pairs = list(combinations(opened, 2))
         for number, (one, other) in enumerate(pairs):

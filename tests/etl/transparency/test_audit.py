@@ -198,9 +198,41 @@ def test_keys_that_are_given(urls: dict[str, str]) -> None:
     assert audited(urls, "honest", "older", options=(*keys, "--key", OTHER_KEY.verifier.text))[0] == 0
 
 
+def audit_text(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
+
+
+def test_an_archive_without_a_log_has_no_proof_that_fails(urls: dict[str, str]) -> None:
+    server = urls["honest"].removesuffix("/api/honest/log")
+    code, result = audited(urls, "honest", "older")
+    assert (code, [each["is_read"] for each in result["operators"]]) == (0, [True, True])
+    for unknown, reason in (
+        (f"{server}/api/nothing/log", "404: expected the log of an IOTA network, https://HOST/api/NETWORK/log\n"),
+        ("http://127.0.0.1:9/api/honest/log", "connecting failed: Connection refused\n"),
+    ):
+        done = audit_text("audit", urls["honest"], unknown)
+        assert done.returncode == 1
+        assert f"{unknown}\n  CANNOT BE READ: " in done.stdout
+        assert reason in done.stdout
+        assert "PROOF FAILS" not in done.stdout
+
+
+@pytest.mark.parametrize("path", ["", "/api/wormhole-mainnet", "/api/wormhole-mainnet/log"])
+def test_a_wormhole_network_has_no_log(path: str) -> None:
+    done = audit_text("--network", "wormhole-mainnet", "audit", f"http://127.0.0.1:9{path}")
+    assert done.returncode == 2
+    assert "wormhole-mainnet has no transparency log: its guardians sign each message" in done.stderr
+
+
+def test_the_network_of_a_server_is_named_by_its_url(urls: dict[str, str]) -> None:
+    done = audit_text("--network", "another", "audit", urls["honest"].removesuffix("/log"), f"{urls['older']}/")
+    assert done.returncode == 0, done.stdout
+    assert "no difference, all proofs are valid" in done.stdout
+
+
 def test_the_text_names_milestone_and_records(urls: dict[str, str]) -> None:
-    command = [sys.executable, "-c", "from cli.main import main; main()", "audit", urls["honest"], urls["forged"]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
+    done = audit_text("audit", urls["honest"], urls["forged"])
     assert done.returncode == 1
     assert f"DIFFERENT from milestone {FORGED} on: milestone" in done.stdout
     assert re.search(rf"  {re.escape(urls['forged'])}: [0-9a-f]{{64}}, 3 messages of 2020-09-13", done.stdout)
