@@ -5,7 +5,7 @@ files contain them serialized, so each is encoded once. It uses nothing of db/ o
 """
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -103,7 +103,13 @@ class Indexed:
         } - {None}
 
     def _bech32(self, value: Json) -> str:
-        return format_address(self._hrp, bytes.fromhex(address(value)))
+        return spelled(self._hrp, address(value))
+
+
+@cache
+def spelled(hrp: str, serialized: str) -> str:
+    """An address as bech32. The few addresses of the ledger are compared many thousand times."""
+    return format_address(hrp, bytes.fromhex(serialized))
 
 
 def earlier(time: int | None, given: int) -> bool:

@@ -15,6 +15,7 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.clients.drive import end_drivers
 from tests.clients.installs import Node, install_node
+from tests.clients.walks import Walk, walks
 from tests.reference import ORACLE
 
 
@@ -44,6 +45,12 @@ def server(
     config = fill_networks(folder, oracle, stardust, world)
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as base:
         yield base
+
+
+@pytest.fixture(scope="session")
+def of_iota(oracle: Oracle, stardust: StardustLedger) -> list[Walk]:
+    """Calls of all operations and their aliases, for IOTA networks."""
+    return [*walks(oracle, stardust)]
 
 
 @pytest.fixture(scope="session", autouse=True)

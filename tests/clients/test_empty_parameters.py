@@ -23,12 +23,11 @@ import httpx
 import pytest
 
 from tests.api.contract import described
-from tests.api.oracle import Json, Oracle
+from tests.api.oracle import Json
 from tests.api.paths import OF_WORMHOLE
-from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.clients.api_requests_wormhole import wormhole_walks
-from tests.clients.walks import Walk, walks
+from tests.clients.walks import Walk
 
 pytestmark = pytest.mark.clients
 
@@ -49,10 +48,10 @@ ALIASES_APART = 4
 
 
 @pytest.fixture(scope="module")
-def empties(server: str, oracle: Oracle, stardust: StardustLedger, world: World) -> list[Empty]:
+def empties(server: str, of_iota: list[Walk], world: World) -> list[Empty]:
     """Each parameter of each GET route, and of some aliases, beside the parameters of the first walk of that route."""
     first: dict[str, Walk] = {}
-    for walk in (*walks(oracle, stardust), *wormhole_walks(world, server)):
+    for walk in (*of_iota, *wormhole_walks(world, server)):
         if walk.method == "get" and walk.status == 200:
             first.setdefault(walk.path, walk)
     aliases = [path for path, walk in first.items() if walk.is_alias]

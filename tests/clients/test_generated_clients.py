@@ -19,15 +19,9 @@ from tests.clients.api_requests_poi import BODY
 from tests.clients.api_requests_wormhole import wormhole_walks
 from tests.clients.drive import Driver, shape_of
 from tests.clients.installs import HERE, Node, python_programs, run
-from tests.clients.walks import CONTRACT, Walk, api_requests, contract, place, walks
+from tests.clients.walks import CONTRACT, Walk, api_requests, contract, place
 
 pytestmark = pytest.mark.clients
-
-
-@pytest.fixture(scope="session")
-def of_iota(oracle: Oracle, stardust: StardustLedger) -> list[Walk]:
-    """Calls of all operations and their aliases, for IOTA networks."""
-    return [*walks(oracle, stardust)]
 
 
 def test_no_operation_is_left_out(oracle: Oracle, stardust: StardustLedger, of_iota: list[Walk]) -> None:
