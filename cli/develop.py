@@ -59,7 +59,7 @@ def install_tools() -> None:
         return
     sys.stderr.write(f"permanode: installing the tools of development into {sys.prefix}\n")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-build-isolation", "--require-hashes", "--requirement", str(DEV)]
+    command += ["--no-compile", "--no-build-isolation", "--require-hashes", "--requirement", str(DEV)]
     if subprocess.run(command, check=False).returncode:
         raise Failure("the tools of development are not installed; see the lines above, and run the command again")
     INSTALLED.write_text(wanted)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,6 +20,11 @@ SERVERS = ("uvicorn", "granian")
 """The HTTP servers of `permanode serve`. Tests for which the server matters run with both, as `PERMANODE_API_SERVER`
 makes all others do.
 """
+
+
+def each_server(first: str) -> list[Any]:
+    """Parameters for SERVERS. Without `--slow` only `first` runs: other contents are sent by the other server."""
+    return [pytest.param(name, marks=() if name == first else pytest.mark.slow) for name in SERVERS]
 
 
 def free_port() -> int:

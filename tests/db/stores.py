@@ -44,6 +44,9 @@ STORES = [
 ]
 """A further adapter, or a further reader of one, is one more line."""
 
+WRITERS = [*STORES[:2], pytest.param("acsylla", marks=[pytest.mark.cassandra, pytest.mark.slow])]
+"""For tests of what an adapter writes. acsylla only reads: both readers of a cluster have one writer."""
+
 
 def settings_of(url: str) -> StoreSettings:
     """A store in which every lookup is cut at every possible place."""

@@ -13,7 +13,7 @@ import pytest
 from tests.api.events.reference_events import Json
 from tests.api.events.test_events import growing, parsed
 from tests.api.oracle import Oracle
-from tests.api.processes import SERVERS, free_port, started, wait_for
+from tests.api.processes import each_server, free_port, started, wait_for
 
 ENDS = (30, 50)
 """The newest milestone of the store while each of the servers runs."""
@@ -60,7 +60,7 @@ def cut(url: str, query: Json, last: str, most_bytes: int, *, at_end: Callable[[
     return text[:most_bytes].rpartition("\n\n")[0] + "\n\n"
 
 
-@pytest.mark.parametrize("http_server", SERVERS)
+@pytest.mark.parametrize("http_server", each_server("uvicorn"))
 @pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, count: int, http_server: str) -> None:
     rng = random.Random(count)

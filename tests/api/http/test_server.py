@@ -19,8 +19,16 @@ from tests.api.served import SLOW_S
 
 pytestmark = pytest.mark.thorough
 
-EACH_SERVER = pytest.mark.parametrize(("http_server", "workers"), [("uvicorn", 1), ("uvicorn", 2), ("granian", 2)])
+WORKERS = [("uvicorn", 2), ("granian", 2)]
+ALONE = ("uvicorn", 1)
+
+EACH_SERVER = pytest.mark.parametrize(("http_server", "workers"), [ALONE, *WORKERS])
 """Both servers as a supervisor of workers, and one of them alone."""
+
+EACH_SUPERVISOR = pytest.mark.parametrize(
+    ("http_server", "workers"), [pytest.param(*ALONE, marks=pytest.mark.slow), *WORKERS]
+)
+"""For what a server that runs alone does as a worker does it."""
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +44,20 @@ def network(oracle: Oracle) -> str:
     return name
 
 
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of `server`."""
+    return tmp_path_factory.mktemp("log") / "stderr"
+
+
 @pytest.fixture(scope="module", params=SERVERS)
-def server(
-    folder: Path, network: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("log") / "stderr"
+def server(folder: Path, network: str, log: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     with permanode(folder, network, log, PERMANODE_API_SERVER=request.param) as base:
         yield base
 
 
-def test_answers_of_each_kind(server: str, oracle: Oracle) -> None:
+def test_answers_of_each_kind(server: str, oracle: Oracle, log: Path) -> None:
+    """Without an access log, they leave nothing in the log."""
     entry, milestone = oracle.entries[0], oracle.milestones[0]["milestone"]
     with httpx.Client(base_url=server) as client:
         message = client.get(f"/api/v1/messages/{entry['id']}")
@@ -59,6 +71,7 @@ def test_answers_of_each_kind(server: str, oracle: Oracle) -> None:
         )
         assert client.get("/openapi.json").json()["openapi"].startswith("3.1")
         assert client.get("/nothing").json()["error"]["code"] == "404"
+    assert log.read_text() == ""
 
 
 def test_head_keeps_the_connection_in_step(server: str, oracle: Oracle) -> None:
@@ -132,7 +145,7 @@ def test_sigterm_lets_requests_under_way_finish(
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
-@EACH_SERVER
+@EACH_SUPERVISOR
 def test_requests_that_take_longer_than_allowed_do_not_delay_the_end(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
@@ -156,14 +169,16 @@ def test_requests_that_take_longer_than_allowed_do_not_delay_the_end(
     assert process.returncode in (0, -signal.SIGTERM)
 
 
-@EACH_SERVER
-def test_the_access_log_is_json_lines_on_stderr(
+@EACH_SUPERVISOR
+def test_workers_log_and_count_what_each_of_them_answered(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
 ) -> None:
+    """The access log consists of JSON lines on stderr, and any worker reports the metrics of all."""
     log, ids = tmp_path / "stderr", [entry["id"] for entry in oracle.entries[:20]]
     settings = {"PERMANODE_API_ACCESS_LOG": "true", "PERMANODE_API_WORKERS": str(workers)}
     settings["PERMANODE_API_SERVER"] = http_server
     with permanode(folder, network, log, **settings) as base:
+        check_metrics(base, oracle)
         expected = []
         for number, message_id in enumerate(ids):
             path = f"/api/v1/messages/{message_id}"
@@ -193,18 +208,12 @@ def counted(text: str, **labels: str) -> float:
     )
 
 
-@EACH_SERVER
-def test_any_worker_reports_what_all_of_them_answered(
-    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int, http_server: str
-) -> None:
-    log, requested = tmp_path / "stderr", 60
-    settings = {"PERMANODE_API_WORKERS": str(workers), "PERMANODE_API_SERVER": http_server}
+def check_metrics(base: str, oracle: Oracle) -> None:
+    """Fails unless /metrics counts every request of a new server, whichever worker answers it."""
+    requested = 60
     # Every request has its own connection, which any worker may accept.
     anew = httpx.Limits(max_keepalive_connections=0)
-    with (
-        permanode(folder, network, log, **settings) as base,
-        httpx.Client(base_url=base, limits=anew) as client,
-    ):
+    with httpx.Client(base_url=base, limits=anew) as client:
         for entry in oracle.entries[:requested]:
             assert client.get(f"/api/v1/messages/{entry['id']}").status_code == 200
             assert client.get(f"/api/core/v1/messages/{entry['id'][:-1]}").status_code == 400
@@ -212,7 +221,6 @@ def test_any_worker_reports_what_all_of_them_answered(
             text = client.get("/metrics").text
             assert counted(text, operation="message", status="2xx") == requested
             assert counted(text, operation="message_of_core", status="4xx") == requested
-    assert log.read_text() == ""
 
 
 FAULTS = """

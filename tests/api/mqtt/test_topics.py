@@ -15,7 +15,7 @@ from tests.api.conftest import filled_with
 from tests.api.mqtt.listener import Listener, listening, nothing_more
 from tests.api.mqtt.reference_topics import Json, Published, initial, of_chrysalis, of_stardust
 from tests.api.oracle import Oracle
-from tests.api.processes import SERVERS, permanode
+from tests.api.processes import each_server, permanode
 from tests.api.stardust import StardustLedger
 from tests.reference_rows import write
 
@@ -96,11 +96,11 @@ def received(clients: Sequence[Listener], topics: Sequence[str], expected: Seque
     return found
 
 
-@pytest.mark.parametrize("http_server", SERVERS)
+@pytest.mark.parametrize("http_server", each_server("uvicorn"))
 def test_the_topics_of_chrysalis(chrysalis: Era, tmp_path: Path, http_server: str) -> None:
     check(chrysalis, tmp_path, http_server)
 
 
-@pytest.mark.parametrize("http_server", SERVERS)
+@pytest.mark.parametrize("http_server", each_server("granian"))
 def test_the_topics_of_stardust(in_stardust: Era, tmp_path: Path, http_server: str) -> None:
     check(in_stardust, tmp_path, http_server)
