@@ -99,7 +99,7 @@ def test_independent_permanodes_divide_listings_equally(stores: Stores, ledgers:
     assert tables_of(one)["listing_parts"] == tables_of(ledgers(name))["listing_parts"]
 
 
-EVERY = 12
+EVERY = 24
 """A cluster takes several times as long for a tree, whose rows are the same."""
 
 

@@ -89,7 +89,7 @@ def test_one_load(everywhere: Stores, genesis: Path, tmp_path: Path, ledger_near
 def test_loads_of_some_milestones_and_a_rebuild(everywhere: Stores, genesis: Path, tmp_path: Path) -> None:
     """Each load resolves inputs in another way. The second one is repeated."""
     loading = everywhere(GEOMETRY, NETWORK)
-    ends = [0, *sorted(random.Random(5).sample(range(1, COUNT), 4)), COUNT]
+    ends = [0, *sorted(random.Random(5).sample(range(1, COUNT), 2)), COUNT]
     for turn, (start, end) in enumerate(pairwise(ends)):
         file = write(tmp_path / f"{turn}.jsonl", lines()[start:end])
         settings = replace(loading.settings, ledger_near=(NEAR, FAR)[turn % 2])
@@ -215,7 +215,12 @@ def shortened(name: str) -> Fault:
 
 
 @pytest.mark.parametrize(
-    "fault", [without_first, mixed("token_amount"), shortened("address")], ids=["lost", "mixed", "short"]
+    "fault",
+    [
+        pytest.param(without_first, id="lost", marks=pytest.mark.slow),
+        pytest.param(mixed("token_amount"), id="mixed"),
+        pytest.param(shortened("address"), id="short", marks=pytest.mark.slow),
+    ],
 )
 def test_wrong_rows_keep_the_frontier(
     stores: Stores, genesis: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault

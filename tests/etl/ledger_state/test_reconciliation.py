@@ -111,7 +111,7 @@ def without_first(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> L
     return loading
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize("ledger_near", [pytest.param(FAR, marks=pytest.mark.slow), NEAR], ids=["far", "near"])
 def test_a_lost_token_is_reported_with_its_milestone_and_both_sums(
     stores: Stores, without_first: Loading, tmp_path: Path, ledger_near: int
 ) -> None:
