@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ledger.crypto.secp256k1 import recover_address
+from ledger.crypto.secp256k1 import recover_addresses
 from ledger.wormhole.guardians import EXPIRES_AFTER, GuardianSet, find_update
 from ledger.wormhole.vaa import Vaa, digest
 
@@ -44,7 +44,7 @@ class Verdict:
 def verify(vaa: Vaa, history: History, signed: bytes | None = None) -> Verdict:
     """Verifies a VAA by the set that its header names. `signed` is its digest if already computed."""
     signed = signed or digest(vaa)
-    signers = tuple([recover_address(signed, each.signature) for each in vaa.signatures])
+    signers = recover_addresses(signed, [each.signature for each in vaa.signatures])
     guardians = history.get(vaa.guardian_set_index)
     if guardians is None:
         known = ", ".join(map(str, sorted(history))) or "none"

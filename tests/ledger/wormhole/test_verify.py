@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from coincurve import PrivateKey, PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.crypto.secp256k1 import recover_address
+from ledger.crypto.hashes import keccak256
+from ledger.crypto.secp256k1 import recover_address, recover_addresses
 from ledger.reader import CodecError
 from ledger.wormhole.guardians import GuardianSet, quorum
 from ledger.wormhole.vaa import Signature, Vaa, decode_vaa, digest, encode_vaa
@@ -207,3 +209,30 @@ def test_only_0_and_1_determine_the_key() -> None:
     assert recover_address(digest(vaa), signature) == MAINNET[vaa.guardian_set_index].addresses[0]
     for v in (2, 3, 4, 27, 28, 255):
         assert recover_address(digest(vaa), signature[:64] + bytes([v])) is None
+
+
+@given(st.binary(min_size=0, max_size=70), st.sampled_from((0, 31, 32, 33)))
+def test_signatures_and_digests_of_other_lengths_are_invalid(signature: bytes, size: int) -> None:
+    if (len(signature), size) != (65, 32):
+        assert recover_address(bytes(size), signature) is None
+
+
+@given(st.lists(st.tuples(st.binary(min_size=32, max_size=32), st.integers(0, 255)), max_size=5), st.binary(min_size=1))
+def test_signers_are_those_of_coincurve(made: list[tuple[bytes, int]], text: bytes) -> None:
+    message = keccak256(text)
+    signatures = []
+    for secret, v in made:
+        try:
+            signed = PrivateKey(secret).sign_recoverable(message, hasher=None)
+        except ValueError:  # not the number of a key
+            signed = bytes(65)
+        signatures.append(signed[:64] + bytes([v % 3 if v < 250 else v]))
+    assert recover_addresses(message, signatures) == tuple(coincurve_signer(message, each) for each in signatures)
+
+
+def coincurve_signer(message: bytes, signature: bytes) -> bytes | None:
+    try:
+        key = PublicKey.from_signature_and_message(signature, message, hasher=None)
+    except ValueError:
+        return None
+    return keccak256(key.format(compressed=False)[1:])[12:] if signature[64] < 2 else None
