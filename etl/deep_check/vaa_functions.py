@@ -118,7 +118,7 @@ def _read_vaa(history: History, data: bytes) -> dict[str, Any]:
         "timestamp": vaa.timestamp,
         "nonce": vaa.nonce,
         "consistency_level": vaa.consistency_level,
-        "signatures": [{"place": each.index, "signature": each.signature, "signer": signer} for each, signer in pairs],
+        "signatures": [{"place": each.place, "signature": each.signature, "signer": signer} for each, signer in pairs],
         "verified": verdict.verified,
         "fault": verdict.fault or "",
         "reason": verdict.reason,

@@ -5,7 +5,7 @@ Worker processes and Spark's executors import this module, so it imports neither
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from etl.lake.wormhole_tables import VAAS, id_of_cell
 from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
 from etl.wormhole.cells import Cell, LineError, read_line
-from etl.wormhole.messages import assemble
+from etl.wormhole.messages import Counted, assemble
 from etl.wormhole.transfers import Token, kind_of, token_of
 from ledger.wormhole.guardians import find_update
 from ledger.wormhole.payloads import AssetMeta, decode_payload
@@ -65,6 +65,8 @@ COUNTED = pa.struct(
     }
 )
 """etl.wormhole.messages.Counted."""
+
+_COUNTED = tuple(each.name for each in fields(Counted))
 
 REJECT = pa.struct(
     {
@@ -201,7 +203,7 @@ def assemble_rows(
                 counted = made.counted
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
                     "is_requested": group["is_requested"],
-                    "counted": None if counted is None else asdict(counted),
+                    "counted": None if counted is None else {each: getattr(counted, each) for each in _COUNTED},
                     "key": tuple(group[name] for name in ID),
                     "cell_ids": [cell_id(cell) for cell in cells] if group["is_requested"] else (),
                 }

@@ -290,17 +290,16 @@ def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], histo
         for time_ms, signature in [min(held)]
     ]
     for body in bodies:
-        found: dict[bytes, set[tuple[bytes, int]]] = defaultdict(set)
+        found: dict[bytes, tuple[bytes, int]] = {}
         for vaa, verdict in body.forms:
-            known = history.get(vaa.guardian_set_index)
+            known, set_index = history.get(vaa.guardian_set_index), vaa.guardian_set_index
             addresses = () if known is None else known.addresses
-            for each, signer in zip(vaa.signatures, verdict.signers, strict=True):
-                if signer is not None and each.index < len(addresses) and addresses[each.index] == signer:
-                    found[signer].add((each.signature, vaa.guardian_set_index))
-        for guardian, seen in found.items():
-            signature = min(each for each, _ in seen)
-            times = [time_ms for time_ms, each in written[guardian] if each == signature]
-            index = min(index for _, index in seen)
+            for (place, signature), signer in zip(vaa.signatures, verdict.signers, strict=True):
+                if signer is not None and place < len(addresses) and addresses[place] == signer:
+                    seen, index = found.get(signer, (signature, set_index))
+                    found[signer] = min(seen, signature), min(index, set_index)
+        for guardian, (signature, index) in found.items():
+            times = [time_ms for time_ms, each in written.get(guardian, ()) if each == signature]
             rows.append(_signature(name, body.digest, guardian, signature, index, min(times, default=_LAST)))
     return rows
 

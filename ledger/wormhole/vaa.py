@@ -11,7 +11,7 @@ Invariants:
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger.crypto.hashes import keccak256
 from ledger.crypto.secp256k1 import SIGNATURE_BYTES
@@ -35,11 +35,10 @@ _BODY_FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A guardian's signature of the digest. `index` is the guardian's place in the set that the header names."""
+class Signature(NamedTuple):
+    """A guardian's signature of the digest. `place` is the guardian's index in the set that the header names."""
 
-    index: int
+    place: int
     signature: bytes  # r and s, 32 bytes each, and v, 0 or 1
 
 
@@ -85,7 +84,16 @@ def decode_signatures(data: bytes) -> tuple[Signature, ...]:
 
 def _signatures(reader: Reader) -> tuple[Signature, ...]:
     (count,) = reader.unpack(_COUNT, "signatures count")
-    return tuple([Signature(*reader.unpack(_SIGNATURE, f"signature {n} of {count}")) for n in range(1, count + 1)])
+    size = count * _SIGNATURE.size
+    if reader.end - reader.offset < size:
+        _reject_signatures(reader, count)
+    data = reader.take(size, "signatures")
+    return tuple(map(Signature._make, _SIGNATURE.iter_unpack(data)))
+
+
+def _reject_signatures(reader: Reader, count: int) -> None:
+    for number in range(1, count + 1):
+        reader.take(_SIGNATURE.size, f"signature {number} of {count}")
 
 
 def _reject_body(reader: Reader) -> None:
@@ -97,7 +105,7 @@ def encode_vaa(vaa: Vaa) -> bytes:
     """Encodes the bytes that guardians publish."""
     header = _HEADER.pack(VERSION, vaa.guardian_set_index, len(vaa.signatures))
     return (
-        header + b"".join([_SIGNATURE.pack(each.index, each.signature) for each in vaa.signatures]) + encode_body(vaa)
+        header + b"".join([_SIGNATURE.pack(each.place, each.signature) for each in vaa.signatures]) + encode_body(vaa)
     )
 
 

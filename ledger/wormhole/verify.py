@@ -52,8 +52,10 @@ def verify(vaa: Vaa, history: History, signed: bytes | None = None) -> Verdict:
         return Verdict("unknown_set", reason, signers, 0, None, expired=False)
     addresses = guardians.addresses
     valid = sum(
-        each.index < len(addresses) and addresses[each.index] == signer
-        for each, signer in zip(vaa.signatures, signers, strict=True)
+        [
+            place < len(addresses) and addresses[place] == signer
+            for (place, _), signer in zip(vaa.signatures, signers, strict=True)
+        ]
     )
     fault, reason = _fault(vaa, guardians, signers)
     return Verdict(fault, reason, signers, valid, guardians.quorum, _expired(vaa, history))
@@ -63,16 +65,16 @@ def _fault(vaa: Vaa, guardians: GuardianSet, signers: tuple[bytes | None, ...]) 
     addresses = guardians.addresses
     last = -1
     for number, each in enumerate(vaa.signatures, 1):
-        if each.index <= last:
-            return "order", f"signature {number}: expected a guardian index above {last}, found {each.index}"
-        last = each.index
+        if each.place <= last:
+            return "order", f"signature {number}: expected a guardian index above {last}, found {each.place}"
+        last = each.place
     for number, (each, signer) in enumerate(zip(vaa.signatures, signers, strict=True), 1):
-        if each.index >= len(addresses):
-            found = f"expected a guardian index below {len(addresses)}, found {each.index}"
+        if each.place >= len(addresses):
+            found = f"expected a guardian index below {len(addresses)}, found {each.place}"
             return "index", f"signature {number}: {found}"
-        if signer != addresses[each.index]:
+        if signer != addresses[each.place]:
             found = "one that no key can have made" if signer is None else f"one by 0x{signer.hex()}"
-            expected = f"expected one by guardian {each.index}, 0x{addresses[each.index].hex()}"
+            expected = f"expected one by guardian {each.place}, 0x{addresses[each.place].hex()}"
             return "signer", f"signature {number}: {expected}, found {found}"
     if len(set(signers)) < len(signers):
         return "repeated", "expected each guardian once, found one at two places of the set"

@@ -170,7 +170,7 @@ def state_json(state: Row) -> Json:
 
 def indexed_json(signatures: Sequence[Signature]) -> list[Json]:
     """Returns signatures by the guardians' indices in their set."""
-    return [{"Index": each.index, "Signature": each.signature.hex()} for each in signatures]
+    return [{"Index": each.place, "Signature": each.signature.hex()} for each in signatures]
 
 
 def family_json(family: str, payload: Row | None, *, whole: bool = False) -> dict[str, str] | None:

@@ -47,7 +47,7 @@ def test_a_vaa_says_what_its_record_states_and_comes_back(record: dict[str, Any]
         "message_id": ids.message_id(vaa.emitter_chain, vaa.emitter_address, vaa.sequence),
         "row_key": ids.row_key(vaa.emitter_chain, vaa.emitter_address, vaa.sequence),
     }.items() <= record.items()
-    assert [each.index for each in vaa.signatures] == [each["index"] for each in record["signers"]]
+    assert [each.place for each in vaa.signatures] == [each["index"] for each in record["signers"]]
 
 
 @needs_shared
@@ -131,7 +131,7 @@ def test_out_of_random_bytes_comes_nothing_but_codec_error(data: bytes) -> None:
 
 @given(SIGNATURES, st.binary(max_size=3))
 def test_a_list_of_signatures_is_read_whole(signatures: tuple[Signature, ...], more: bytes) -> None:
-    data = bytes([len(signatures)]) + b"".join(bytes([each.index]) + each.signature for each in signatures)
+    data = bytes([len(signatures)]) + b"".join(bytes([each.place]) + each.signature for each in signatures)
     assert decode_signatures(data) == signatures
     if more:
         with pytest.raises(CodecError, match=f"at byte {len(data)}: expected the end"):

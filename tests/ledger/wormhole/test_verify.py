@@ -69,7 +69,7 @@ SETS = {1: guardian_set(1, KEYS)}  # a quorum is five
 
 
 def indexed(vaa: Vaa, *indices: int) -> Vaa:
-    signatures = [replace(each, index=index) for each, index in zip(vaa.signatures, indices, strict=True)]
+    signatures = [each._replace(place=index) for each, index in zip(vaa.signatures, indices, strict=True)]
     return replace(vaa, signatures=tuple(signatures))
 
 
@@ -169,7 +169,7 @@ def signs_too(vaa: Vaa, guardians: GuardianSet | None) -> bool:
         guardians is not None
         and len(signers) >= guardians.quorum
         and all(
-            guardians.addresses[each.index : each.index + 1] == (signer,)
+            guardians.addresses[each.place : each.place + 1] == (signer,)
             for each, signer in zip(vaa.signatures, signers, strict=True)
         )
     )
