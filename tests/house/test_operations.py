@@ -90,8 +90,12 @@ def is_elsewhere(command: str) -> bool:
 
 RUN_BLOCKS = [each for each in BLOCKS if not is_elsewhere(each)]
 RUN_LINES = {line.partition("#")[0].strip() for block in RUN_BLOCKS for line in block.splitlines()}
-RUN_SPANS = [each for each in SPANS if not is_elsewhere(each) and each not in RUN_LINES]
-"""Those that no block runs."""
+RUN_SPANS = [
+    each
+    for each in SPANS
+    if not is_elsewhere(each) and not any(f"{line} ".startswith(f"{each} ") for line in RUN_LINES)
+]
+"""Those that no block runs, not with further options either."""
 
 
 def exported(block: str) -> dict[str, str]:

@@ -51,6 +51,16 @@ AXE_RUN = """axe.run(document, {resultTypes: ["violations"], runOnly: %s}).then(
     ({id, nodes}) => nodes.map(({target, any, all, none}) =>
         `${id}: ${target.join(" ")}: ${[...any, ...all, ...none].map(({message}) => message).join("; ")}`)))"""
 
+ELEMENTS = """[...document.querySelectorAll("body, body *")].reduce((found, each) => {
+    const name = `${each.tagName}.${each.className?.baseVal ?? each.className}`;
+    const place = `${found.get(each.parentElement) ?? ""}>${name}`;
+    return found.set(each, place);
+}, new Map()).entries().map(([each, place]) => [place, each.getAttributeNames().sort(), each.getAttribute("role"),
+    Boolean(each.textContent.trim())].join(" "))"""
+"""For each element: the tags and classes of its ancestors and itself, the names of its attributes, its role, and if it
+has text.
+"""
+
 RULES = {
     "light": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]},
     "dark": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
@@ -118,6 +128,7 @@ class Watched:
         self.host = urlsplit(base).netloc
         self.base = base
         self._seen: list[str] = []
+        self._elements: set[str] = set()
         page.on("console", self._console)
         page.on("pageerror", lambda error: self._seen.append(f"exception: {error}"))
         page.on("requestfailed", self._failed)
@@ -165,6 +176,15 @@ class Watched:
             rules = json.dumps(RULES[self._scheme])
             found += [f"axe: {each}" for each in await self.evaluate(AXE_RUN % rules)]
         return found
+
+    async def has_new_elements(self) -> bool:
+        """Whether the page has an element with ancestors, classes or attributes that no earlier page had for which this
+        was requested. The rules of accessibility and the colours depend on these.
+        """
+        found = set(await self.evaluate(f"[...new Set({ELEMENTS})]"))
+        is_new = not found <= self._elements
+        self._elements |= found
+        return is_new
 
     async def evaluate(self, expression: str) -> Any:
         """The value of an expression. The debugger evaluates it, so no policy of the page is relaxed."""

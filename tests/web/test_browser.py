@@ -83,6 +83,32 @@ async def test_a_good_page_has_no_problems(browser: Browser, programs: Programs,
     assert report([("/", [])]) == ""
 
 
+PLAIN = "<p>Some text</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_new"),
+    [
+        ("<p>Another text</p>", False),
+        (PLAIN * 3, False),
+        ("", False),
+        ("<p></p>", True),
+        ('<p class="pale">Some text</p>', True),
+        ('<p role="note">Some text</p>', True),
+        ("<ul><li>Some text</li></ul>", True),
+        (f"<div>{PLAIN}</div>", True),
+    ],
+)
+async def test_new_elements_are_found(browser: Browser, programs: Programs, body: str, is_new: bool) -> None:
+    with serving(PAGE.format(head="", body=PLAIN)) as first, serving(PAGE.format(head="", body=body)) as second:
+        watched = await Watched.open(browser, programs, first, WIDE, SCHEMES[0])
+        await watched.goto("/")
+        assert await watched.has_new_elements()
+        await watched.goto(f"{second}/")
+        assert await watched.has_new_elements() == is_new
+        await watched.close()
+
+
 @pytest.mark.parametrize("expected", FAULTS)
 async def test_each_fault_is_a_problem(browser: Browser, programs: Programs, expected: str) -> None:
     head, body = FAULTS[expected]
