@@ -7,9 +7,10 @@ Invariants:
    writer loads a store.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from db.model import Table
@@ -212,6 +213,35 @@ class Store(Protocol):
 
     async def disk_space(self) -> DiskSpace:
         """How much space the store takes, without reading rows."""
+
+
+ROWS_BY_COLUMN = 1_000
+"""Rows that RowBatches turns into columns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowBatches:
+    """Rows that come by column, several rows at a time, as stores write them fastest. Iterating yields the rows.
+
+    `batches`: the columns of some rows, each with a value per row. It may be read once.
+    """
+
+    batches: Iterable[Sequence[Sequence[Value]]]
+
+    def __iter__(self) -> Iterator[Sequence[Value]]:
+        for columns in self.batches:
+            yield from zip(*columns, strict=True)
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[Value]]) -> "RowBatches":
+        """Any rows by column."""
+        return rows if isinstance(rows, cls) else cls(_columns(rows))
+
+
+def _columns(rows: Iterable[Sequence[Value]]) -> Iterator[list[Sequence[Value]]]:
+    passing = iter(rows)
+    while some := list(islice(passing, ROWS_BY_COLUMN)):
+        yield list(zip(*some, strict=True))
 
 
 class Batch(Protocol):

@@ -1,13 +1,12 @@
-"""Writes to the SQLite store with executemany, without per-row work in Python.
+"""Writes to the SQLite store with executemany, by columns, because work per row takes longer than SQLite itself.
 
-Values are bound unchanged. Rows are counted as they pass, because SQLite does not count rows that already exist.
+Rows are counted as they pass, because SQLite does not count rows that already exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 
 import apsw
@@ -16,11 +15,11 @@ from db import schema
 from db.model import Lookup, Table
 from db.schema.protocols import LOOKUPS
 from db.sqlite.checksums import connect_finished
-from db.sqlite.message_parts import place_rows
+from db.sqlite.message_parts import MessageParts
 from db.sqlite.partition_numbers import PartitionNumbers
 from db.sqlite.plans import delete_sql, upsert_sql
 from db.sqlite.stored_form import NUMBER, is_placed, partitions_table, rows_table, stored_tables
-from db.store import StoreError, Value
+from db.store import RowBatches, StoreError, Value
 
 CHECKING_THREADS = 4
 
@@ -50,30 +49,36 @@ class SqliteBatch:
         expiring: bool = False,
     ) -> int:
         """Writes the given columns and returns the number of rows. Rows sorted by key load fastest."""
-        if timed:
-            # What is written later comes later.
-            rows = (row[:-1] for row in rows)
-        if table.ttl_s is not None and not expiring:
-            expires_at = int(self._clock()) + table.ttl_s
-            rows = ((*row, expires_at) for row in rows)
         one = upsert_sql(table, columns)
-        if is_placed(table, columns):
-            rows = place_rows(self.connection, columns, rows)
-        if partitions_table(table) is not None:
-            rows = self._numbers.number_rows(table, columns, rows)
-        at_once = max(1, min(ROWS_AT_ONCE, STATEMENT_BYTES // len(one)))
-        passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
+        at_once, passed = max(1, min(ROWS_AT_ONCE, STATEMENT_BYTES // len(one))), RowBatches.of(rows)
+        parts = MessageParts(self.connection, columns) if is_placed(table, columns) else None
+        number, width, rest = 0, 0, list[Value]()
 
-        def statements() -> Iterator[tuple[Value, ...]]:
-            nonlocal number
-            while len(some := list(islice(passing, at_once))) == at_once:
-                number += at_once
-                yield tuple(chain.from_iterable(some))
-            rest.extend(some)
+        def stored() -> Iterator[Sequence[Sequence[Value]]]:
+            for values in passed.batches:
+                # What is written later comes later.
+                found = values[:-1] if timed else values
+                if table.ttl_s is not None and not expiring:
+                    found = [*found, [int(self._clock()) + table.ttl_s] * len(found[0])]
+                if parts is not None:
+                    found = parts.place(found)
+                yield found if partitions_table(table) is None else self._numbers.number(table, columns, found)
+
+        def statements() -> Iterator[list[Value]]:
+            nonlocal number, width, rest
+            for values in stored():
+                width, count = len(values), len(values[0])
+                number += count
+                bound: list[Value] = [None] * (width * count)
+                for at, column in enumerate(values):
+                    bound[at::width] = column
+                bound, each = rest + bound, at_once * width
+                whole = len(bound) - len(bound) % each
+                yield from (bound[start : start + each] for start in range(0, whole, each))
+                rest = bound[whole:]
 
         self.connection.executemany(upsert_sql(table, columns, at_once), statements())
-        self.connection.executemany(one, rest)
-        number += len(rest)
+        self.connection.executemany(one, (rest[start : start + width] for start in range(0, len(rest), width or 1)))
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number
 

@@ -10,8 +10,7 @@ part of an input has 35 bytes, so the place of its unlock block is enough for th
 A row whose data are not in a stored message has no place, and its data are stored as they are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -42,39 +41,50 @@ READ = (
 )
 """SQL of the data of a row."""
 
-
-def place_rows(
-    connection: apsw.Connection, columns: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> Iterator[Sequence[Any]]:
-    """Yields rows of `transactions` as they are stored, with PLACE after these columns, which include `data`."""
-    of_variant, of_message, at = map(columns.index, ("variant", "message_id", "data"))
-    messages, load = dict[bytes, bytes](), partial(_load, connection)
-    for row in rows:
-        data: bytes | None = row[at]
-        place, variant, message_id = None, row[of_variant], row[of_message]
-        message = messages.get(message_id)
-        if message is None:
-            if len(messages) >= MESSAGES_KEPT:
-                messages.clear()
-            message = messages[message_id] = load(message_id)
-        if not message or not data:
-            pass
-        elif variant == "output":
-            if start := message.find(data) + 1:
-                place, data = start << 16 | len(data), None
-        elif variant == "input":
-            unlock, start = data[INPUT_BYTES:], message.find(data[:INPUT_BYTES]) + 1
-            if unlock and start and (of_unlock := message.find(unlock) + 1):
-                data, place = None, start << 32 | of_unlock << 16 | len(unlock)
-        elif variant == "unlock":
-            unlock = data[SPENT_BY_BYTES:]
-            if unlock and (of_unlock := message.find(unlock) + 1):
-                data, place = data[:SPENT_BY_BYTES], of_unlock << 16 | len(unlock)
-        yield (*row[:at], data, *row[at + 1 :], place)
+STORED = f"SELECT message FROM {schema.messages.name} WHERE message_id = ?"
 
 
-def _load(connection: apsw.Connection, message_id: bytes) -> bytes:
-    """A stored message; nothing if it is not stored, or if it is longer than places are."""
-    sql = f"SELECT message FROM {schema.messages.name} WHERE message_id = ?"
-    message: bytes | None = connection.execute(sql, (message_id,)).get
-    return message if message is not None and len(message) <= MOST_BYTES else b""
+class MessageParts:
+    """Finds the parts of the rows of one upsert."""
+
+    def __init__(self, connection: apsw.Connection, columns: Sequence[str]) -> None:
+        """`columns`: those of the rows, which include `data`."""
+        self._connection = connection
+        self._of_variant, self._of_message, self._at = map(columns.index, ("variant", "message_id", "data"))
+        self._messages = dict[bytes, bytes]()
+
+    def place(self, values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Rows of `transactions` as they are stored, all by column, with PLACE at the end."""
+        variants, of_messages, parts = (values[at] for at in (self._of_variant, self._of_message, self._at))
+        stored, places = list[bytes | None](), list[int | None]()
+        for variant, message_id, part in zip(variants, of_messages, parts, strict=True):
+            data: bytes | None = part
+            place = None
+            message = self._messages.get(message_id)
+            if message is None:
+                message = self._load(message_id)
+            if not message or not data:
+                pass
+            elif variant == "output":
+                if start := message.find(data) + 1:
+                    place, data = start << 16 | len(data), None
+            elif variant == "input":
+                unlock, start = data[INPUT_BYTES:], message.find(data[:INPUT_BYTES]) + 1
+                if unlock and start and (of_unlock := message.find(unlock) + 1):
+                    data, place = None, start << 32 | of_unlock << 16 | len(unlock)
+            elif variant == "unlock":
+                unlock = data[SPENT_BY_BYTES:]
+                if unlock and (of_unlock := message.find(unlock) + 1):
+                    data, place = data[:SPENT_BY_BYTES], of_unlock << 16 | len(unlock)
+            stored.append(data)
+            places.append(place)
+        return [*values[: self._at], stored, *values[self._at + 1 :], places]
+
+    def _load(self, message_id: bytes) -> bytes:
+        """A stored message; nothing if it is not stored, or if it is longer than places are."""
+        if len(self._messages) >= MESSAGES_KEPT:
+            self._messages.clear()
+        message: bytes | None = self._connection.execute(STORED, (message_id,)).get
+        found = message if message is not None and len(message) <= MOST_BYTES else b""
+        self._messages[message_id] = found
+        return found

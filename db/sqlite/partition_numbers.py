@@ -1,7 +1,7 @@
 """The numbers that the rows of a divided table have instead of the key of their partition."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from typing import Any, TypeAlias
 
 import apsw
@@ -40,24 +40,20 @@ class PartitionNumbers:
         number: int | None = self._connection.execute(sql, tuple(partition)).get
         return number
 
-    def number_rows(
-        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]
-    ) -> Iterator[tuple[Value, ...]]:
-        """Yields rows of these columns as they are stored: the number of the partition, then the values of the columns
-        that are not part of its key, in their order. What follows the columns (a time) stays at the end.
+    def number(
+        self, table: Table, columns: Sequence[str], values: Sequence[Sequence[Value]]
+    ) -> list[Sequence[Value]]:
+        """Some rows as they are stored, all by column: the numbers of their partitions, then the columns that are not part
+        of its key, in their order. `values` may have further columns at the end, which stay there.
         """
-        width = len(table.partition)
-        if tuple(columns[:width]) != table.partition:
-            rows = _key_first(table, columns, rows)
         known = self._known.setdefault(table.name, {})
-        last, number = None, 0
-        for row in rows:
-            key = row[:width]
-            if key != last:
-                number = known.get(tuple(key)) or self._number(table, tuple(key))
-                last = key
-            yield (number, *row[width:])
+        numbers = list[Value]()
+        for key, same in groupby(zip(*(values[columns.index(name)] for name in table.partition), strict=True)):
+            number = known.get(key) or self._number(table, key)
+            numbers += [number] * len(list(same))
         self._insert_new(table)
+        rest = [at for at in range(len(values)) if at >= len(columns) or columns[at] not in table.partition]
+        return [numbers, *(values[at] for at in rest)]
 
     def remove(self, table: Table, partition: Sequence[Value]) -> None:
         """Removes a partition without rows."""
@@ -123,9 +119,3 @@ class PartitionNumbers:
             self._free[table.name] = iter(range(number + 1, after))
         return number
 
-
-def _key_first(table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> Iterator[Sequence[Value]]:
-    """Rows with the key of the partition first. The order of the other values does not change."""
-    order = [columns.index(name) for name in table.partition]
-    order += [at for at, name in enumerate(columns) if name not in table.partition]
-    return ((*(row[at] for at in order), *row[len(columns) :]) for row in rows)

@@ -92,7 +92,7 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
     partitions = unspent.partitions(spent, placement, genesis).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
-    deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
+    deleted = clean_partitions(publication.store, publication.reads, iter(staged.rows()), dead_to)
     staged.drop()
     return deleted
 

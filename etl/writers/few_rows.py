@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from db.model import Table
 from db.roles import LOOKUP_OF_TABLE
 from db.schema.protocols import LOOKUPS
-from db.store import Batch, Value
+from db.store import Batch, RowBatches, Value
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.session import Session
 from etl.expectations.comparison import Observed, observe
@@ -62,12 +62,15 @@ class Collected:
     def drop(self) -> None:
         """Does nothing."""
 
-    def rows(self) -> Iterator[tuple[Value, ...]]:
+    def rows(self) -> RowBatches:
         """All rows in native values."""
+        return RowBatches(self._columns())
+
+    def _columns(self) -> Iterator[list[list[Value]]]:
         for batch in self.table_rows.to_batches():
             columns = [_native(column) for column in batch.columns]
             self.observed.add(columns)
-            yield from zip(*(column.to_pylist() for column in columns), strict=True)
+            yield [column.to_pylist() for column in columns]
 
 
 def _native(column: pa.Array) -> pa.Array:

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from db.model import Table
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, native_token_updates, sync
 from db.schema.wormhole_tables import vaa_lookups
-from db.store import Batch, Value
+from db.store import Batch, RowBatches, Value
 from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
@@ -102,13 +102,16 @@ class Staged:
         """Frees the scratch space."""
         shutil.rmtree(self.directory)
 
-    def rows(self) -> Iterator[tuple[Value, ...]]:
+    def rows(self) -> RowBatches:
         """All rows in native values."""
+        return RowBatches(self._columns())
+
+    def _columns(self) -> Iterator[list[list[Value]]]:
         collect_rarely()
         for part in sorted(self.directory.glob("*.parquet")):
             for batch in batches_in(part):
                 self.observed.add(batch.columns)
-                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                yield [column.to_pylist() for column in batch.columns]
 
     def count(self) -> int:
         """The number of rows, from the footers of the parts."""
