@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from db.intervals import size
 from etl.archive.archived_milestones import sealed_by
+from etl.engine.current import on_sail
 from etl.expectations.comparison import Expectation
 from etl.lake.summary import count_messages, count_rows
 from etl.verification.expect import expect
@@ -54,7 +55,9 @@ def fill(ingest: Ingest, found: Ingested, publication: Publication, *, bulk: boo
     with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
         committing = pool.submit(commit)
         opening = Opening(pool, lambda: publication.open_splits(found.run))
-        if not kept or found.expected.over(found.decoded)["messages"].rows > FEW_MESSAGES:
+        # Sail uses all cores for one query, and the first rows to be written do not need the splits.
+        is_many = not kept or found.expected.over(found.decoded)["messages"].rows > FEW_MESSAGES
+        if is_many and not on_sail():
             opening.start()
         noting = pool.submit(ingest.note_sources, found)
         if kept:

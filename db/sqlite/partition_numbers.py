@@ -43,8 +43,8 @@ class PartitionNumbers:
     def number(
         self, table: Table, columns: Sequence[str], values: Sequence[Sequence[Value]]
     ) -> list[Sequence[Value]]:
-        """Some rows as they are stored, all by column: the numbers of their partitions, then the columns that are not part
-        of its key, in their order. `values` may have further columns at the end, which stay there.
+        """Some rows as they are stored, by column: the numbers of their partitions, then the columns that are not part of
+        the partition's key, in their order. `values` may have further columns at the end, which stay there.
         """
         known = self._known.setdefault(table.name, {})
         numbers = list[Value]()

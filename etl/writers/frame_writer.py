@@ -36,7 +36,9 @@ SHARE_BYTES = 512 << 20
 """Bytes of input whose rows Sail sorts at once, in memory."""
 
 STAGERS = 2
-STAGED_AHEAD = 8
+"""Frames that Spark stages at once. Sail uses all cores for one, which is then ready earlier."""
+
+STAGED_AHEAD = 12
 """Maximum of frames that are staged before the current one. Limits scratch space and keeps the executors busy."""
 
 
@@ -274,7 +276,7 @@ def upsert_frames(
             earlier.keep(prepared)
         return prepared
 
-    with ThreadPoolExecutor(max_workers=STAGERS, thread_name_prefix="stage") as pool:
+    with ThreadPoolExecutor(max_workers=1 if on_sail() else STAGERS, thread_name_prefix="stage") as pool:
         waiting: list[Future[Prepared]] = []
         todo = list(makers)
         lookups = False
