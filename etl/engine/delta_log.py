@@ -105,13 +105,16 @@ class DeltaLog:
         """The files of the newest version; none of a table that does not exist. Raises OSError for an invalid log, and
         for rows that are deleted by a deletion vector, which readers of Parquet files would read.
         """
-        if self._files is None:
+        files = self._files
+        if files is None:
             if self._table is None:
                 self.refresh()
-            self._files = [] if self._table is None else [*self._listed(self._table)]
+            files = [] if self._table is None else [*self._listed(self._table)]
             if self._table is not None:
-                self._check_state(self._table, self._files)
-        return self._files
+                self._check_state(self._table, files)
+            # Another thread that reads the log for the first time may refresh it meanwhile.
+            self._files = files
+        return files
 
     def _listed(self, table: DeltaTable) -> Iterator[DataFile]:
         with _as_os_errors(self.root):

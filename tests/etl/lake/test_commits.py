@@ -356,3 +356,17 @@ def test_a_path_that_delta_rs_decodes_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"lake: expected a path without %20, .* found /a%20b"):
         literal_path("lake", "/a%20b")
     assert literal_path("lake", "/100% b") == "/100% b"
+
+
+def test_files_are_listed_while_another_thread_refreshes_the_log(
+    log: DeltaLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_files(log, writer(rows_of(1, 2)), None, INFO)
+    reading, check = DeltaLog(log.root, LAYOUT), DeltaLog._check_state
+
+    def refreshed(self: DeltaLog, *arguments: Any) -> None:
+        check(self, *arguments)
+        self.refresh()
+
+    monkeypatch.setattr(DeltaLog, "_check_state", refreshed)
+    assert [each.path for each in reading.files()] == [each.path for each in log.files()]
