@@ -8,7 +8,10 @@ Invariants:
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -221,17 +224,21 @@ class Ledger:
         further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
         makers += further or []
         held = Wealth(*publication.reads.wealth(frontier))
-        wealth = self._wealth(found, held, genesis, frontier, to)
-        ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
-        days = self._days(found, held, wealth, ends, genesis, frontier, to)
-        if (compared := self.expected(run)) is not None:
-            compared.check_supply(supply(held.powers), supply(wealth.powers))
-            expect_changes(compared, found, frontier, to)
-        sums = None
-        if publication.owners is None:
-            whole = publication.lake.genesis()
-            sums = reconciliation.after(publication.reads, whole, found, supply(held.powers), frontier, to)
-        with publication.store.batch(publish=found.near is None) as batch:
+        with ExitStack() as ending, ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
+            # A new generation begins as a copy of the served one, which takes long and uses one core.
+            begin = partial(ending.enter_context, publication.store.batch(publish=found.near is None))
+            opening = pool.submit(begin) if found.near is None else None
+            wealth = self._wealth(found, held, genesis, frontier, to)
+            ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
+            days = self._days(found, held, wealth, ends, genesis, frontier, to)
+            if (compared := self.expected(run)) is not None:
+                compared.check_supply(supply(held.powers), supply(wealth.powers))
+                expect_changes(compared, found, frontier, to)
+            sums = None
+            if publication.owners is None:
+                whole = publication.lake.genesis()
+                sums = reconciliation.after(publication.reads, whole, found, supply(held.powers), frontier, to)
+            batch = begin() if opening is None else opening.result()
             if opened is not None:
                 publication.record(batch, opened)
             if dead_to > frontier:
