@@ -223,14 +223,18 @@ ROWS_BY_COLUMN = 1_000
 class RowBatches:
     """Rows that come by column, several rows at a time, as stores write them fastest. Iterating yields the rows.
 
-    `batches`: the columns of some rows, each with a value per row. It may be read once.
+    Attributes:
+        batches: the columns of some rows, each with a value per row. It may be read once.
+        has_messages: whether each batch ends with a column that is not one of the rows': the messages that contain
+            them, or None. A store of parts of messages need not read these then.
     """
 
     batches: Iterable[Sequence[Sequence[Value]]]
+    has_messages: bool = False
 
-    def __iter__(self) -> Iterator[Sequence[Value]]:
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
         for columns in self.batches:
-            yield from zip(*columns, strict=True)
+            yield from zip(*(columns[:-1] if self.has_messages else columns), strict=True)
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[Value]]) -> "RowBatches":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import apsw
@@ -56,12 +57,15 @@ class SqliteBatch:
 
         def stored() -> Iterator[Sequence[Sequence[Value]]]:
             for values in passed.batches:
-                # What is written later comes later.
-                found = values[:-1] if timed else values
+                messages = values[-1] if passed.has_messages else repeat(None)
+                found = values[:-1] if passed.has_messages else values
+                if timed:
+                    # What is written later comes later.
+                    found = found[:-1]
                 if table.ttl_s is not None and not expiring:
                     found = [*found, [int(self._clock()) + table.ttl_s] * len(found[0])]
                 if parts is not None:
-                    found = parts.place(found)
+                    found = parts.place(found, messages)
                 yield found if partitions_table(table) is None else self._numbers.number(table, columns, found)
 
         def statements() -> Iterator[list[Value]]:

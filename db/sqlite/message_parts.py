@@ -10,7 +10,8 @@ part of an input has 35 bytes, so the place of its unlock block is enough for th
 A row whose data are not in a stored message has no place, and its data are stored as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import apsw
@@ -53,16 +54,19 @@ class MessageParts:
         self._of_variant, self._of_message, self._at = map(columns.index, ("variant", "message_id", "data"))
         self._messages = dict[bytes, bytes]()
 
-    def place(self, values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
-        """Rows of `transactions` as they are stored, all by column, with PLACE at the end."""
+    def place(self, values: Sequence[Sequence[Any]], messages: Iterable[Any]) -> list[Sequence[Any]]:
+        """Rows of `transactions` as they are stored, by column, with PLACE at the end.
+
+        `messages`: the message of each row, or None if it is that of a row shortly before, or stored.
+        """
         variants, of_messages, parts = (values[at] for at in (self._of_variant, self._of_message, self._at))
         stored, places = list[bytes | None](), list[int | None]()
-        for variant, message_id, part in zip(variants, of_messages, parts, strict=True):
+        for variant, message_id, part, whole in zip(variants, of_messages, parts, messages, strict=False):
             data: bytes | None = part
             place = None
             message = self._messages.get(message_id)
             if message is None:
-                message = self._load(message_id)
+                message = self._find(message_id, whole)
             if not message or not data:
                 pass
             elif variant == "output":
@@ -80,11 +84,13 @@ class MessageParts:
             places.append(place)
         return [*values[: self._at], stored, *values[self._at + 1 :], places]
 
-    def _load(self, message_id: bytes) -> bytes:
-        """A stored message; nothing if it is not stored, or if it is longer than places are."""
+    def _find(self, message_id: bytes, whole: bytes | None) -> bytes:
+        """A message, perhaps the `whole` one; nothing if it is not stored, or if it is longer than places are."""
         if len(self._messages) >= MESSAGES_KEPT:
             self._messages.clear()
-        message: bytes | None = self._connection.execute(STORED, (message_id,)).get
+        message = whole
+        if whole is None or blake2b(whole, digest_size=32).digest() != message_id:
+            message = self._connection.execute(STORED, (message_id,)).get
         found = message if message is not None and len(message) <= MOST_BYTES else b""
         self._messages[message_id] = found
         return found

@@ -40,11 +40,9 @@ class PartitionNumbers:
         number: int | None = self._connection.execute(sql, tuple(partition)).get
         return number
 
-    def number(
-        self, table: Table, columns: Sequence[str], values: Sequence[Sequence[Value]]
-    ) -> list[Sequence[Value]]:
-        """Some rows as they are stored, by column: the numbers of their partitions, then the columns that are not part of
-        the partition's key, in their order. `values` may have further columns at the end, which stay there.
+    def number(self, table: Table, columns: Sequence[str], values: Sequence[Sequence[Value]]) -> list[Sequence[Value]]:
+        """Some rows as they are stored, by column: the numbers of their partitions, then the columns that are not part
+        of the partition's key, in their order. `values` may have further columns at the end, which stay there.
         """
         known = self._known.setdefault(table.name, {})
         numbers = list[Value]()
@@ -118,4 +116,3 @@ class PartitionNumbers:
             self._connection.execute(f"INSERT OR REPLACE INTO {NUMBERS} VALUES (?, ?)", (table.name, after))
             self._free[table.name] = iter(range(number + 1, after))
         return number
-

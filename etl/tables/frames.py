@@ -73,6 +73,12 @@ it (decisions/0007).
 """
 
 
+WHOLE = "whole"
+"""An additional column of parts of messages: the message in the row of it that is sorted first, null in others.
+The embedded store keeps the places of parts, and would read the message to find them.
+"""
+
+
 @dataclass(frozen=True)
 class TableFrame:
     """Rows for one table. Only `columns` are written; other columns of existing rows do not change.
@@ -84,6 +90,7 @@ class TableFrame:
         columns: the written columns.
         has_fact: whether the frame has the column FACT.
         has_expiry: whether the frame has the column EXPIRES_AT, as for tables whose rows expire.
+        has_whole: whether the frame has the column WHOLE.
     """
 
     table: Table
@@ -91,6 +98,7 @@ class TableFrame:
     columns: Sequence[str]
     has_fact: bool = False
     has_expiry: bool = False
+    has_whole: bool = False
 
     @property
     def ddl(self) -> str:
@@ -123,6 +131,7 @@ def conform(
     without: Collection[str] = (),
     has_fact: bool = False,
     has_expiry: bool = False,
+    has_whole: bool = False,
 ) -> TableFrame:
     """Selects the table's columns in its order and with its types.
 
@@ -133,6 +142,7 @@ def conform(
         without: columns that the frame does not have.
         has_fact: whether the frame has the column FACT.
         has_expiry: whether the frame has the column EXPIRES_AT.
+        has_whole: whether the frame has the column WHOLE.
     """
     present = {*table.key, *only} if only else set(table.names).difference(without)
     columns = [each for each in table.columns if each.name in present]
@@ -142,7 +152,10 @@ def conform(
         selected.append(FACT)
     if has_expiry:
         selected.append(EXPIRES_AT)
-    return TableFrame(table, frame.selectExpr(*selected), [each.name for each in columns], has_fact, has_expiry)
+    if has_whole:
+        selected.append(WHOLE)
+    names = [each.name for each in columns]
+    return TableFrame(table, frame.selectExpr(*selected), names, has_fact, has_expiry, has_whole)
 
 
 def tagged(lake: DataFrame) -> DataFrame:
@@ -184,12 +197,22 @@ def transactions(lake: DataFrame) -> TableFrame:
         F.concat("transaction_id", u16_bytes(F.col("idx")), "unlock").alias("data"),
     )
     around = ("message_id", "milestone_index", "inclusion_state")
-    of_inputs = inputs(lake).select(F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around)
+    of_inputs = inputs(lake).select(
+        F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around, "message"
+    )
+    # The first row of a transaction is that of its first input. Unlock rows are among those of other transactions.
+    is_first = (F.col("idx") == 0) | (F.col("variant") == "unlock")
+    of_inputs = of_inputs.withColumn(WHOLE, F.when(is_first, F.col("message"))).drop("message")
     of_outputs = transaction_outputs(lake).select(
-        "transaction_id", "idx", F.lit("output").alias("variant"), F.col("output.data").alias("data"), *around
+        "transaction_id",
+        "idx",
+        F.lit("output").alias("variant"),
+        F.col("output.data").alias("data"),
+        *around,
+        F.lit(None).cast("binary").alias(WHOLE),
     )
     rows = of_inputs.where("variant IS NOT NULL").unionByName(of_outputs)
-    return conform(rows, schema.transactions)
+    return conform(rows, schema.transactions, has_whole=True)
 
 
 def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
@@ -266,10 +289,11 @@ def transaction_outputs(lake: DataFrame) -> DataFrame:
 
 
 def inputs(lake: DataFrame) -> DataFrame:
-    """A row per input: idx, kind, output_id, the bytes of its unlock block and the address that signed it."""
+    """A row per input: idx, kind, output_id, the bytes of its unlock block, the address that signed it, its message."""
     attached = lake.where("transaction IS NOT NULL").select(
         "transaction.transaction_id",
         "message_id",
+        "message",
         "milestone_index",
         ms_timestamp().alias("ms_timestamp"),
         "white_flag_index",
@@ -285,6 +309,7 @@ def inputs(lake: DataFrame) -> DataFrame:
         "transaction_id",
         "idx",
         "message_id",
+        "message",
         "milestone_index",
         "ms_timestamp",
         "white_flag_index",

@@ -28,7 +28,7 @@ from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
 from etl.engine.row_files import batches_in
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
-from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
+from etl.tables.frames import WHOLE, FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
 from etl.writers.sorting import with_text_dates, write_sorted
 
@@ -106,7 +106,7 @@ class Staged:
 
     def rows(self) -> RowBatches:
         """All rows in native values."""
-        return RowBatches(self._columns())
+        return RowBatches(self._columns(), has_messages=self.source.has_whole)
 
     def _columns(self) -> Iterator[list[list[Value]]]:
         collect_rarely()
@@ -141,7 +141,7 @@ class Staging:
 
     def stage_timed(self, frame: TableFrame) -> Staged:
         """Writes a frame unsorted, with the column FACT if it has one."""
-        directory = self.write(frame.table.name, with_text_dates(frame))
+        directory = self.write(frame.table.name, with_text_dates(frame).drop(WHOLE))
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns), frame.has_fact)
 
     def write(self, name: str, frame: DataFrame) -> Path:

@@ -18,7 +18,7 @@ from etl.engine.ordering import sorted_batches
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
 from etl.engine.row_files import GROUP_BYTES, SCRATCH_OPTIONS, write_groups
-from etl.tables.frames import TableFrame
+from etl.tables.frames import WHOLE, TableFrame
 
 HASH_OFFSETS = {
     "message_id": 0,
@@ -42,7 +42,8 @@ def write_sorted(frame: TableFrame, folder: Path, shares: int = 1) -> None:
 
     `shares`: with Sail, which sorts in memory, the number of sorts of rows that are keyed by a hash.
     """
-    table, rows = frame.table, with_text_dates(frame).select(*frame.columns)
+    further = [WHOLE] if frame.has_whole else []
+    table, rows = frame.table, with_text_dates(frame).select(*frame.columns, *further)
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
     if on_sail():
@@ -91,8 +92,9 @@ def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folde
 def _written_schema(frame: TableFrame) -> pa.Schema:
     columns = (frame.table.column(name) for name in frame.columns)
     kinds = ("STRING" if each.type is Type.DATE else spark_type(each.type) for each in columns)
-    ddl = ", ".join(f"{name} {kind}" for name, kind in zip(frame.columns, kinds, strict=True))
-    return to_arrow_schema(schema_of(ddl))
+    fields = [f"{name} {kind}" for name, kind in zip(frame.columns, kinds, strict=True)]
+    fields += [f"{WHOLE} BINARY"] if frame.has_whole else []
+    return to_arrow_schema(schema_of(", ".join(fields)))
 
 
 def with_text_dates(frame: TableFrame) -> DataFrame:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from db.connect import StoreSettings, open_adapter, open_store
 from db.model import Table, Type
 from db.schema.protocols import TABLES
 from db.sqlite import batch as batches
-from db.sqlite import partition_numbers
+from db.sqlite import message_parts, partition_numbers
+from db.sqlite.batch import SqliteBatch
 from db.sqlite.message_parts import PLACE
 from db.sqlite.stored_form import NUMBER, PACKINGS, create_statements, partitions_table, rows_table
-from db.store import StoreError, StoreMismatch, WritableStore
+from db.store import RowBatches, StoreError, StoreMismatch, WritableStore
 from tests.db.stores import changing, generation_of, reopened
 
 PACKED = [table for table in TABLES if table.name in PACKINGS]
@@ -251,3 +253,39 @@ def test_a_store_of_a_later_form_is_rejected_and_not_written_again(
     for use in (open_store, migrate):
         with pytest.raises(StoreMismatch, match="later form, which this version does not know; use a newer version"):
             use(settings)
+
+
+def test_parts_are_found_in_messages_that_come_with_the_rows(
+    store: WritableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a message is not read from the store, unless it is another one than that of the row."""
+    message = OUTPUT + b"-" + INPUT + b"-" + UNLOCK
+    message_id = blake2b(message, digest_size=32).digest()
+    columns = ("transaction_id", "idx", "variant", "message_id", "data")
+    parts = [
+        (0, "input", INPUT + UNLOCK),
+        (0, "output", OUTPUT),
+        (1, "output", OUTPUT[:-1]),
+        (0, "unlock", b"t" * 34 + UNLOCK),
+    ]
+    with store.batch() as batch:
+        batch.upsert(schema.messages, ("message_id", "message"), [(message_id, message)])
+    for whole, statement, is_found in (
+        (message, "SELECT NULL WHERE ?1 IS NULL", True),
+        (OUTPUT, "SELECT NULL WHERE ?1 IS NULL", False),
+        (OUTPUT, message_parts.STORED, True),
+    ):
+        monkeypatch.setattr(message_parts, "STORED", statement)
+        with store.batch() as batch:
+            assert isinstance(batch, SqliteBatch)
+            batch.clear(schema.transactions)
+            rows = [(ONE, index, variant, message_id, data) for index, variant, data in parts]
+            # A batch of one row, and one of the others, to which the message does not come again.
+            first, rest = ([list(column) for column in zip(*some, strict=True)] for some in (rows[:1], rows[1:]))
+            found = RowBatches([[*first, [whole]], [*rest, [None] * 3]], has_messages=True)
+            assert batch.upsert(schema.transactions, columns, found) == len(parts)
+            assert [*RowBatches([[*first, [whole]]], has_messages=True)] == rows[:1]
+            places = batch.connection.execute(f"SELECT {PLACE} IS NOT NULL FROM transactions_rows").fetchall()
+            assert places == [(is_found,)] * len(parts)
+        read = asyncio.run(store.slice(schema.transactions, (ONE.hex(),), limit=9))
+        assert sorted((row["idx"], row["variant"], row["data"]) for row in read) == sorted(parts)
