@@ -66,9 +66,16 @@ def damage(path: Path) -> None:
 
 
 @pytest.mark.loads
-@pytest.mark.parametrize("table", ["messages", "milestones"])
-@pytest.mark.parametrize("how", [damage, Path.unlink], ids=["flipped", "missing"])
-def test_a_damaged_file_stops_a_rebuild_and_a_forced_load_repairs_it(loading: Loading, table: str, how: object) -> None:
+@pytest.mark.parametrize(
+    ("how", "table"),
+    [
+        pytest.param(damage, "messages", id="flipped-messages"),
+        pytest.param(Path.unlink, "milestones", id="missing-milestones"),
+        pytest.param(damage, "milestones", id="flipped-milestones", marks=pytest.mark.slow),
+        pytest.param(Path.unlink, "messages", id="missing-messages", marks=pytest.mark.slow),
+    ],
+)
+def test_a_damaged_file_stops_a_rebuild_and_a_forced_load_repairs_it(loading: Loading, how: object, table: str) -> None:
     before, path = loading.rows(), file_with(loading, table, SECOND)
     assert callable(how)
     how(path)

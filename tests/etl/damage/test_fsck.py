@@ -23,7 +23,7 @@ from tests.etl.conftest import Stores
 from tests.etl.damage.flips import SEED, flipped
 from tests.etl.lake_files import live_files
 
-FLIPS = [pytest.param(75), pytest.param(1_000, marks=pytest.mark.slow)]
+FLIPS = [pytest.param(25), pytest.param(1_000, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_killed_between_any_two_writes_it_revives_and_loses_nothing(whole: Loadi
             # Neither of the two writes at the start of every run deletes.
             dying: Any = WriteByWrite(store, 3 + run % 5)
             try:
-                clean_partitions(dying, reads, iter(partitions[::3]), DEAD_TO)
+                clean_partitions(dying, reads, iter(partitions[::6]), DEAD_TO)
             except Death:
                 check_state(stored_rows(whole.folder, TABLES))
                 if run % 100 == 0:
@@ -136,7 +136,7 @@ def test_killed_between_any_two_writes_it_revives_and_loses_nothing(whole: Loadi
                 continue
             break
         clean_partitions(store, reads, iter(partitions), DEAD_TO)
-    assert run > dead / 30
+    assert run > dead / 60
     rows = whole.rows()
     check_state(rows)
     asyncio.run(check_unspent(whole.store))
@@ -168,16 +168,16 @@ def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, mo
     ahead = int(3600e6)
     now = MonotonicTimestampGenerator.__call__
     monkeypatch.setattr(MonotonicTimestampGenerator, "__call__", lambda self: now(self) + ahead)
-    geometry, margin, cut = (100_000, 100_000), 2, 6
+    geometry, margin, cut, last = (100_000, 100_000), 2, 6, 25
     loading = everywhere(geometry, ledger_margin=margin)
-    files = milestones(tmp_path, *range(1, 51))
+    files = milestones(tmp_path, *range(1, last + 1))
     loading.load(*files[:cut], genesis=GENESIS)
     first = {partition_of(row) for row in loading.rows()["unspent_outputs"]}
     loading.load(*files[cut:])
-    rows, expected = loading.rows(), reference(geometry)["unspent_outputs"]
+    rows, expected = loading.rows(), reference(geometry, last)["unspent_outputs"]
 
     def living(found: list[Json]) -> list[Json]:
-        return [row for row in found if (row["spent_milestone_index"] or 51) > 50 - margin]
+        return [row for row in found if (row["spent_milestone_index"] or last + 1) > last - margin]
 
     assert living(rows["unspent_outputs"]) == living(expected)
     held = {partition_of(row) for row in living(expected)}

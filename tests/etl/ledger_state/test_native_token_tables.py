@@ -71,7 +71,7 @@ def of_tokens(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
 @pytest.mark.parametrize(
     ("everywhere", "ledger_near"),
     [
-        pytest.param("sqlite", FAR, id="sqlite-far"),
+        pytest.param("sqlite", FAR, id="sqlite-far", marks=pytest.mark.slow),
         pytest.param("sqlite", NEAR, id="sqlite-near"),
         pytest.param("cassandra", FAR, id="cassandra-far", marks=LATER_CASSANDRA.marks),
         pytest.param("cassandra", NEAR, id="cassandra-near", marks=LATER_CASSANDRA.marks),

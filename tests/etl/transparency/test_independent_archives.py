@@ -1,4 +1,4 @@
-"""Two operators load one ledger independently, into SQLite and into a cluster: their logs and static archives agree.
+"""Two operators load one ledger independently: their logs and static archives agree. With --slow one has a cluster.
 
 An operator whose trees hide one row of one listing has another log, which an audit names. The logs are those of the
 lakes' folders, behind a file host.
@@ -28,7 +28,7 @@ from ledger.completeness.families import BY_NAME
 from ledger.transparency import positions
 from ledger.transparency.keys import Kind
 from tests.etl import archives
-from tests.etl.conftest import CASSANDRA, Loading, Stores, on, oracle_ledger
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on, oracle_ledger
 from tests.etl.static_archive.file_host import FileHost
 
 pytestmark = pytest.mark.loads
@@ -96,7 +96,7 @@ def one(small_intervals: None, stores: Stores, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def other(small_intervals: None, everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Operator:
-    """Loads in parts, the last milestones first, into a cluster with other ranges."""
+    """Loads in parts, the last milestones first, into a store with other ranges."""
     made, sources, genesis = operator(everywhere, tmp_path_factory.mktemp("other"), (8, 30))
     for first, last in PARTS:
         report = made.loading.load(*sources, first=first, last=last, genesis=genesis if first == 1 else None)
@@ -109,7 +109,7 @@ def audited(*folders: Path) -> AuditResult:
         return audit_logs([stack.enter_context(FileHost(each)).url for each in folders], whole=True)
 
 
-@on(CASSANDRA)
+@on(SQLITE, LATER_CASSANDRA)
 def test_their_logs_agree(one: Operator, other: Operator) -> None:
     assert (one.log / "head").read_bytes() == (other.log / "head").read_bytes()
     found = audited(one.log, other.log)
@@ -118,7 +118,7 @@ def test_their_logs_agree(one: Operator, other: Operator) -> None:
     assert len({each.verifier for each in found.operators}) == 2
 
 
-@on(CASSANDRA)
+@on(SQLITE, LATER_CASSANDRA)
 def test_their_static_archives_have_the_same_files(one: Operator, other: Operator) -> None:
     manifests = [each.published() for each in (one, other)]
     logs = [each.pop("log") for each in manifests]
@@ -128,8 +128,8 @@ def test_their_static_archives_have_the_same_files(one: Operator, other: Operato
     assert audited(one.archive / "log", other.log).is_good
 
 
-@on(CASSANDRA)
-def test_a_cluster_gets_its_log_back_by_a_rebuild(other: Operator) -> None:
+@on(SQLITE, LATER_CASSANDRA)
+def test_a_store_gets_its_log_back_by_a_rebuild(other: Operator) -> None:
     settings = other.loading.store
     with closing(open_store(settings, writable=True)) as store, store.batch() as batch:
         batch.delete(schema.log_tiles, (0, 0))
