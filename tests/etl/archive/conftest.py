@@ -27,6 +27,9 @@ Json: TypeAlias = dict[str, Any]
 
 ERAS = ["chrysalis", "stardust"]
 
+on_both = pytest.mark.parametrize("ledger", ERAS, indirect=True)
+"""For what has another form in each era. All other tests run over Chrysalis with --slow only."""
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -85,7 +88,7 @@ def settings_of(era: str, url: str, network: str) -> StoreSettings:
     return StoreSettings(url, network, protocol_parameters=parameters)
 
 
-@pytest.fixture(scope="session", params=ERAS)
+@pytest.fixture(scope="session", params=[pytest.param("chrysalis", marks=pytest.mark.slow), "stardust"])
 def ledger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     """Either oracle ledger, in a store that the naive reference filled."""
     return ledger_in(request.param, f"sqlite:///{tmp_path_factory.mktemp(request.param)}")

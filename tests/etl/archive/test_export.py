@@ -23,7 +23,7 @@ from db.sync import held
 from etl.archive.export import export
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
-from tests.etl.archive.conftest import ERAS, Ledger, contents, environment, ledger_in
+from tests.etl.archive.conftest import ERAS, Ledger, contents, environment, ledger_in, on_both
 from tests.etl.archive.test_merge import lines_of
 from tests.reference_rows import intervals as runs
 
@@ -41,6 +41,7 @@ def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
         return asyncio.run(held(store, ledger.network)).unlogged
 
 
+@on_both
 def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: Ledger, tmp_path: Path) -> None:
     with closing(open_store(ledger.store)) as store:
         part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
@@ -90,7 +91,8 @@ def test_a_folder_of_another_ledger_is_rejected(tmp_path: Path) -> None:
     assert logged(second) == before
 
 
-@pytest.mark.parametrize("era", [pytest.param("chrysalis", marks=pytest.mark.slow), "stardust"])
+@pytest.mark.slow
+@pytest.mark.parametrize("era", ERAS)
 def test_a_cluster_is_exported_and_recorded_as_the_embedded_store(
     era: str, cassandra: CassandraServer, tmp_path: Path
 ) -> None:

@@ -54,7 +54,7 @@ from etl.fetch.run import fetch
 from etl.report import Progress, Report, quiet
 from ledger.eras import CHRYSALIS
 from tests.conftest import ROOT
-from tests.etl.archive.conftest import Json, Ledger, contents, environment
+from tests.etl.archive.conftest import Json, Ledger, contents, environment, on_both
 from tests.etl.archive.proxy import proxied
 from tests.etl.archive.test_merge import lines_of
 
@@ -71,6 +71,7 @@ def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
     return {entry["id"].removeprefix("0x") for line in below for entry in line[ledger.entries]}
 
 
+@on_both
 def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path: Path) -> None:
     done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
     assert (done.count, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
@@ -85,6 +86,7 @@ def test_no_more_is_requested_at_once_than_is_set(ledger: Ledger, node: str, tmp
     assert proxy.most == at_once
 
 
+@on_both
 def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path: Path) -> None:
     done = fetch(ledger.store, [f"{node}/api/{ledger.network}"], tmp_path, [(2, 3)], QUICK)
     assert done.lacking == []
@@ -104,13 +106,14 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledge
         return "half" if kind == "wrong id" and not is_raw else kind
 
     with proxied(node, spoil=spoil) as proxy:
-        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], QUICK)
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], replace(QUICK, timeout_s=1.0))
     assert done.lacking == []
     assert {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID} <= done.faults.keys()
     assert lines_of(tmp_path) == ledger.lines(1, 9)
     assert max(proxy.requested.values()) <= 8
 
 
+@on_both
 def test_wrong_metadata_of_a_message_is_found_out_and_requested_again(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
@@ -133,6 +136,7 @@ def test_wrong_metadata_of_a_message_is_found_out_and_requested_again(
     assert lines_of(tmp_path) == ledger.lines(4, 5)
 
 
+@on_both
 def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, node: str, tmp_path: Path) -> None:
     gone = ids_below(ledger, 6)
 
@@ -340,6 +344,7 @@ def test_the_command_ends_with_3_and_names_what_was_not_available(
         assert CliRunner().invoke(cli.app, [*command, *wrong]).exit_code == 2
 
 
+@on_both
 def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
@@ -578,6 +583,7 @@ def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> t
     return status, json.dumps(reported).encode()
 
 
+@on_both
 def test_where_the_first_milestone_is_missing_on_the_node_the_others_are_not_waited_for(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:

@@ -118,7 +118,9 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(guardian: str
         return (status, other) if at % 8 in (5, 6) and at % 3 and seen[at] == 1 else (status, body)
 
     with proxied(guardian, spoil, edit) as proxy:
-        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path / "bad", [(FIRST, END - 1)], QUICK)
+        done = fetch_vaas(
+            MAINNET, [proxy.url], MADE, tmp_path / "bad", [(FIRST, END - 1)], replace(QUICK, timeout_s=1.0)
+        )
     assert (done.count, done.lacking) == (END - FIRST, [])
     assert done.faults.keys() == {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID}
     assert fetched(tmp_path / "bad") == expected(MADE, FIRST, END)

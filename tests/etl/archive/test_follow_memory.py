@@ -31,7 +31,7 @@ pytestmark = pytest.mark.thorough
 
 __all__ = ["thread"]
 
-LEDGER = GeneratorSettings(seed="days", milestone_size=5)
+LEDGER = GeneratorSettings(seed="days", milestone_size=3)
 
 RUNS = 40
 

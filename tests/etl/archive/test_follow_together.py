@@ -68,7 +68,7 @@ class Network:
         end = time.monotonic() + WAIT_S
         while not reached():
             assert time.monotonic() < end, "\n".join(each.said() for each in self.started)
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def held(self) -> int:
         """The number of milestones in the store."""
@@ -97,7 +97,7 @@ class Network:
 
 
 @contextmanager
-def network(ledger: Ledger, node: str, folder: Path, per_s: float = 5.0) -> Iterator[Network]:
+def network(ledger: Ledger, node: str, folder: Path, per_s: float = 10.0) -> Iterator[Network]:
     """`per_s`: how many milestones the node confirms in a second."""
     begun: list[float] = []
 
