@@ -36,7 +36,7 @@ SHARE_BYTES = 512 << 20
 """Bytes of input whose rows Sail sorts at once, in memory."""
 
 STAGERS = 2
-"""Frames that Spark stages at once. Sail uses all cores for one, which is then ready earlier."""
+"""Frames that are staged at once by default."""
 
 STAGED_AHEAD = 12
 """Maximum of frames that are staged before the current one. Limits scratch space and keeps the executors busy."""
@@ -255,6 +255,7 @@ def upsert_frames(
     before_rows: Callable[[], object] = lambda: None,
     before_lookups: Callable[[], None] = lambda: None,
     comparison: Callable[[], Comparison | None] = lambda: None,
+    stagers: int = STAGERS,
 ) -> None:
     """Prepares frames and writes them in the given order. Calls `wrote` with table and number of rows after each.
 
@@ -263,6 +264,8 @@ def upsert_frames(
 
     Calls `before_rows` once before the first row is written, while frames are already being prepared, and
     `before_lookups` once before the first row of a lookup table.
+
+    `stagers`: how many frames are prepared at once.
     """
     earlier = Earlier()
 
@@ -276,7 +279,7 @@ def upsert_frames(
             earlier.keep(prepared)
         return prepared
 
-    with ThreadPoolExecutor(max_workers=1 if on_sail() else STAGERS, thread_name_prefix="stage") as pool:
+    with ThreadPoolExecutor(max_workers=stagers, thread_name_prefix="stage") as pool:
         waiting: list[Future[Prepared]] = []
         todo = list(makers)
         lookups = False

@@ -24,6 +24,7 @@ from db.intervals import Intervals, in_words, size
 from db.model import Lookup
 from db.partitions import WINDOW, ranges_of, whole_windows
 from db.store import Batch, Value, WritableStore
+from etl.engine.current import on_sail
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, Expectation
@@ -42,7 +43,7 @@ from etl.tables.run_frames import FrameSource, RunRows, run_makers
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun
-from etl.writers.frame_writer import FrameWriter, Staging, upsert_frames
+from etl.writers.frame_writer import STAGERS, FrameWriter, Staging, upsert_frames
 from etl.writers.ranges import extend_ranges
 
 FILLED_BY_LAKE = tuple(
@@ -327,4 +328,6 @@ class Publication:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.writer, makers, wrote, before_rows, before_lookups, comparison)
+        # Sail reads the lake with all cores, so the first frames are ready earlier one by one.
+        stagers = 1 if on_sail() else STAGERS
+        upsert_frames(batch, self.writer, makers, wrote, before_rows, before_lookups, comparison, stagers)
