@@ -42,6 +42,7 @@ from etl.verification.resolve_inclusion import decide_states
 from etl.writers.publish import Publication
 from etl.writers.rewrite import check_rewritten, rewrite, rewrite_all
 from ledger.levels import FULL
+from ledger.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,10 @@ def choose_messages(run: IotaRun) -> IotaRun:
     coverage = choose(run.publication, run.keep)
     if coverage is not None and run.logs:
         raise ValueError("--log-key compares all messages of a milestone with a log, but a selective store keeps some")
-    return replace(run, coverage=coverage)
+    if coverage is None:
+        return run
+    publication = replace(run.publication, selection=Selection(frozenset(coverage)))
+    return replace(run, publication=publication, coverage=coverage)
 
 
 def _check_of(run: IotaRun) -> WholeCheck:

@@ -103,7 +103,7 @@ def _decode(publication: Publication, selection: Selection, milestones: Interval
         publication.notify(Progress(STAGE, finished, total, "tasks"))
 
     def decode(tasks: Sequence[DecodeTask], spent: Set[bytes]) -> Iterator[Decoded]:
-        function = partial(decode_to_files, check=partial(check_one, spent=spent), addresses=selection.addresses)
+        function = partial(decode_to_files, check=partial(check_one, spent=spent), selection=selection)
         return run_tasks(function, tasks, processes=parallelism(lake.spark), size=size, done=done)
 
     if not selection.addresses:

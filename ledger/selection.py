@@ -63,27 +63,33 @@ class Selection:
     @cached_property
     def tags(self) -> frozenset[bytes]:
         """The selected tags."""
-        return self._values(TAG)
+        return self.values_of(TAG)
 
     @cached_property
     def addresses(self) -> frozenset[bytes]:
         """The selected addresses, serialized."""
-        return self._values(ADDRESS)
+        return self.values_of(ADDRESS)
 
     @cached_property
     def emitters(self) -> frozenset[tuple[int, bytes]]:
         """The selected emitters: chain and address."""
         return frozenset((each.first, each.value) for each in self.filters if each.kind == EMITTER)
 
+    @cached_property
+    def whole_milestones(self) -> Sequence[tuple[int, int]]:
+        """The first and the last milestone of each filter that keeps all messages."""
+        return sorted((each.first, each.last) for each in self.filters if each.kind == MILESTONES)
+
     def has_milestone(self, index: int) -> bool:
         """Whether all messages of a milestone are kept."""
-        return any(each.first <= index <= each.last for each in self.filters if each.kind == MILESTONES)
+        return any(first <= index <= last for first, last in self.whole_milestones)
+
+    def values_of(self, kind: str) -> frozenset[bytes]:
+        """The selected tags or addresses, serialized. `kind`: TAG or ADDRESS."""
+        return frozenset(each.value for each in self.filters if each.kind == kind)
 
     def __str__(self) -> str:
         return " ".join(sorted(each.text for each in self.filters))
-
-    def _values(self, kind: str) -> frozenset[bytes]:
-        return frozenset(each.value for each in self.filters if each.kind == kind)
 
 
 def parse_filters(texts: Iterable[str], hrp: str = "", kinds: Sequence[str] | None = IOTA_KINDS) -> frozenset[Filter]:

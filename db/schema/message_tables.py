@@ -113,7 +113,7 @@ tag_hints = Table(
 
 transactions = Table(
     "transactions",
-    "Inputs, outputs and unlocks of a transaction, for every attachment",
+    "Inputs, outputs and unlocks of a transaction, for every attachment. Empty in a selective store (decision 0051)",
     columns(
         TRANSACTION_ID,
         ("idx", Type.INT, "input or output index"),

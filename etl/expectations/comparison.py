@@ -1,6 +1,6 @@
 """Compares what was written with what was expected, and raises WrongRows at the first difference."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -185,12 +185,12 @@ class Expectation:
         """The milestones whose sums are known."""
         return of_indices(self.expected.milestones)
 
-    def compared_with(self, milestones: Intervals) -> Comparison | None:
-        """Returns the comparison of a batch of these milestones."""
+    def compared_with(self, milestones: Intervals, without: Collection[Table] = ()) -> Comparison | None:
+        """Returns the comparison of a batch of these milestones. `without`: tables that are not written."""
         if intersect(self.unknown, milestones):
             return None
         sums = self.expected.over(milestones)
-        return Comparison(milestones, {each.name: sums[each.name] for each in FRAMES})
+        return Comparison(milestones, {each.name: sums[each.name] for each in FRAMES if each.table not in without})
 
     def ledger(self, milestones: Intervals) -> LedgerComparison | None:
         """Returns the comparison of the ledger state after these milestones, which follow each other."""

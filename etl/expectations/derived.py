@@ -31,11 +31,12 @@ from etl.expectations.words import Words, words
 from etl.sources.cone import INCLUDED
 from ledger.eras import CHRYSALIS
 from ledger.levels import LEVELS
+from ledger.selection import TAG, Selection
 
 
-def derive(batch: pa.RecordBatch | pa.Table) -> Iterator[Derived]:
-    """Yields the rows of all frames, some frames in several parts."""
-    of = Messages(batch)
+def derive(batch: pa.RecordBatch | pa.Table, selection: Selection | None = None) -> Iterator[Derived]:
+    """Yields the rows of all frames, some frames in several parts. `selection`: that of a selective store."""
+    of = Messages(batch, selection)
     yield from _plain(of)
     yield from _transactions(of)
     yield from _ids(of)
@@ -61,7 +62,7 @@ def _plain(of: Messages) -> Iterator[Derived]:
     tagged = child(of.column("tagged_data"), "tag")
     inside = child(of.transaction_field("tagged_data"), "tag")
     tag = pc.coalesce(tagged, inside)
-    rows = positions(valid(tag))
+    rows = positions(valid(tag) & of.is_listed(TAG, tag))
     yield of.rows("tags", rows, {"tag": words(tag)[rows]})
 
 

@@ -12,6 +12,7 @@ from etl.expectations.derived import derive, no_messages
 from etl.expectations.fingerprints import BY_MILESTONE, POSITION, Fingerprint
 from etl.expectations.message_batch import COLUMNS, NOTHING, Derived, Numbers, numbers
 from etl.expectations.words import Words, row_hashes
+from ledger.selection import Selection
 
 _AMOUNTS = {each.name: each.amount for each in BY_MILESTONE}
 
@@ -44,9 +45,9 @@ class Expected:
         return Expected({**self.milestones, **other.milestones})
 
 
-def sums_by_milestone(batch: pa.RecordBatch | pa.Table) -> list[tuple[int, bytes]]:
+def sums_by_milestone(batch: pa.RecordBatch | pa.Table, selection: Selection | None = None) -> list[tuple[int, bytes]]:
     """Returns the milestones of a batch of whole milestones (DECODED_DDL or MESSAGE_DDL) with their sums, as members of
-    Expected.
+    Expected. `selection`: that of a selective store, whose lookups have fewer rows of these messages.
     """
     indexes = numbers(batch.column("milestone_index"))
     if "reject" in batch.schema.names and batch.column("reject").null_count < batch.num_rows:
@@ -58,7 +59,7 @@ def sums_by_milestone(batch: pa.RecordBatch | pa.Table) -> list[tuple[int, bytes
     is_first = np.diff(present, prepend=-2) != 0
     found, groups = present[is_first], np.cumsum(is_first) - 1
     sums = np.zeros((len(found), len(BY_MILESTONE), 3), np.uint64)
-    for each in derive(batch) if batch.num_rows else ():
+    for each in derive(batch, selection) if batch.num_rows else ():
         if len(each.messages):
             _add(sums[:, POSITION[each.frame]], each, groups[each.messages])
     without = np.setdiff1d(indexes, found) if len(indexes) > len(present) else indexes[:0]

@@ -18,13 +18,16 @@ from etl.expectations.expected import Expected, sums_by_milestone
 from etl.expectations.message_batch import Numbers, column, inside, numbers
 from etl.lake.delta import Lake
 from etl.lake.parts import LakePart
+from ledger.selection import Selection
 
 BATCH_ROWS = 8_000
 _UNUSED = {"nonce", "network_id", "lake_range"}
 
 
-def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:
-    """Returns the expectations of these milestones of the lake. Raises WrongRows for a file in another order."""
+def expected_of_lake(lake: Lake, milestones: Intervals, selection: Selection | None = None) -> Expected:
+    """Returns the expectations of these milestones of the lake. `selection`: which messages it has; None: all. Raises
+    WrongRows for a file in another order.
+    """
     files = lake.local_files("messages", milestones)
     in_pieces = _in_pieces(files)
     sums: dict[int, bytes] = {}
@@ -36,10 +39,10 @@ def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:
                 pieces.append(rows.filter(pa.array(is_piece)))
                 rows = rows.filter(pa.array(~is_piece)).combine_chunks()
             if rows.num_rows:
-                sums.update(sums_by_milestone(rows))
+                sums.update(sums_by_milestone(rows, selection))
     if pieces:
         rest = pa.concat_tables(pieces, promote_options="default").combine_chunks()
-        sums.update(sums_by_milestone(rest))
+        sums.update(sums_by_milestone(rest, selection))
     return Expected(sums)
 
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from db.intervals import Intervals
 from etl.expectations.fingerprints import BY_MILESTONE
 from etl.expectations.words import Words, weighted, words
 from etl.sources.cone import INCLUDED
+from ledger.selection import Selection
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Columns: TypeAlias = Mapping[str, Words | np.uint64]
@@ -68,7 +68,7 @@ def numbers(array: pa.Array, null: int = -1) -> Numbers:
     return found
 
 
-def inside(indexes: Numbers, milestones: Intervals) -> npt.NDArray[np.bool_]:
+def inside(indexes: Numbers, milestones: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:
     """Which indexes are those of these milestones."""
     mask = np.zeros(len(indexes), np.bool_)
     for first, last in milestones:
@@ -114,10 +114,11 @@ class Items:
 
 
 class Messages:
-    """A batch of decoded messages without rejects."""
+    """A batch of decoded messages without rejects. `selection`: that of a selective store."""
 
-    def __init__(self, batch: pa.RecordBatch | pa.Table) -> None:
+    def __init__(self, batch: pa.RecordBatch | pa.Table, selection: Selection | None = None) -> None:
         self._batch = batch
+        self._selection = selection
         self.milestone_index = numbers(self.column("milestone_index"))
         self.message_id = self.column("message_id")
         self.is_message = valid(self.message_id)
@@ -132,6 +133,20 @@ class Messages:
         """A column as one array."""
         found = self._batch.column(name)
         return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+    def is_listed(self, name: str, keys: pa.Array, messages: Numbers | None = None) -> npt.NDArray[np.bool_]:
+        """Which keys a lookup of the store has in the milestones of these messages. `name`: what the keys are, ADDRESS
+        or TAG. `messages`: the message of each key. Default: one for each.
+        """
+        selection = self._selection
+        if selection is None:
+            return np.ones(len(keys), np.bool_)
+        indexes = self.milestone_index if messages is None else self.milestone_index[messages]
+        found = inside(indexes, selection.whole_milestones)
+        found |= pc.is_in(keys, value_set=pa.array(sorted(selection.values_of(name)), keys.type)).to_numpy(
+            zero_copy_only=False
+        )
+        return found
 
     def transaction_field(self, name: str) -> pa.Array:
         """A field of the transactions, null for other messages."""

@@ -26,6 +26,7 @@ from etl.expectations.message_batch import (
     valid,
 )
 from etl.expectations.words import Words, grouped, plain_amounts, words
+from ledger.selection import ADDRESS
 
 TREASURY_OUTPUT = 2
 _CHAINS = {schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs}
@@ -77,15 +78,17 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
         if role.column not in fields:
             continue
         held = np.isin(kind, types_of(role.output_kind)) & valid(fields[role.column])[kept]
+        names = {*role.table.names}
+        (key,) = names.intersection(role.table.partition).intersection(("address", "tag", "chain_id"))
         if role.table in _CHAINS:
             held &= included & of.has_place[messages]
+        else:
+            held &= of.is_listed(key, fields[role.column], items.messages)[kept]
         some = positions(held)
         if not len(some):
             continue
-        names = {*role.table.names}
         columns: dict[str, Words | np.uint64] = dict.fromkeys(names.difference(of.common), NOTHING)
         columns |= {name: values[some] for name, values in own.items() if name in names}
-        (key,) = names.intersection(role.table.partition).intersection(("address", "tag", "chain_id"))
         columns |= {
             key: own[role.column][some],
             "message_id": of.carrier[messages[some]],
@@ -101,10 +104,11 @@ def address_rows(of: Messages) -> Derived:
     parts = (*paid, of.unlocks)
     addresses = pa.chunked_array([each.field("address") for each in parts], pa.binary())
     code, address = grouped(addresses)
-    kept = positions(code >= 0)
+    concerned = np.concatenate([each.messages for each in parts])
+    kept = positions((code >= 0) & of.is_listed(ADDRESS, addresses.combine_chunks(), concerned))
     amounts = [*(plain_amounts(each.field("amount")) for each in paid), np.zeros(len(of.unlocks.messages), np.uint64)]
     signs = np.repeat([0, 1], [len(amounts[0]) + len(amounts[1]), len(amounts[2])])
-    pair = np.concatenate([each.messages for each in parts])[kept] * len(address) + code[kept]
+    pair = concerned[kept] * len(address) + code[kept]
     order = np.argsort(pair)
     pair, kept = pair[order], kept[order]
     begins = positions(np.diff(pair, prepend=-1))

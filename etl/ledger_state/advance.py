@@ -155,7 +155,7 @@ class Ledger:
         makers: list[FrameMaker] = [
             lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
             lambda _: genesis_ids().of(outputs),
-            *lookups.genesis_makers(outputs, placement),
+            *lookups.genesis_makers(outputs, placement, self.publication.selection),
             *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
             lambda _: token_updates().of(listed(changes), at_first),
             lambda earlier: hints(earlier.read, schema.addresses_hints, {schema.native_token_updates}),
@@ -209,7 +209,7 @@ class Ledger:
             of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
             of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
             of_changes.maker(token_updates(), lambda: placement_of_news),
-            lambda _: history.spent_from(news, placement),
+            lambda _: history.spent_from(news, placement, publication.selection),
             *(
                 unspent.few_makers(of_changes, genesis)
                 if in_process

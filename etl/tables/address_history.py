@@ -10,16 +10,22 @@ from pyspark.sql import functions as F
 from db import schema
 from etl.engine.columns import present
 from etl.tables import frames as tables
+from etl.tables.kept_keys import is_kept
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
+from ledger.selection import ADDRESS, Selection
 
 AMOUNTS = "decimal(38,0)"
 """The type of sums of u64 amounts."""
 
 
-def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.TableFrame:
-    """Attachments and migrations under each address that they concern. The ledger state writes `sent`."""
-    rows = concerned(lake)
+def transactions_by_address(
+    lake: DataFrame, placement: Placement, selection: Selection | None = None
+) -> tables.TableFrame:
+    """Attachments and migrations under each address that they concern. The ledger state writes `sent`. `selection` as
+    in `concerned`.
+    """
+    rows = concerned(lake, selection)
     nothing = F.lit(0).cast(AMOUNTS)
 
     def add_mine(amounts: Column, output: Column) -> Column:
@@ -47,9 +53,10 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
     return tables.conform(placement.place(rows, table), table, without=["sent"])
 
 
-def concerned(lake: DataFrame) -> DataFrame:
+def concerned(lake: DataFrame, selection: Selection | None = None) -> DataFrame:
     """Addresses of each attachment (paid and signing) and of migrated funds: a row per message and address, with its
-    `outputs`, its `signers` and whether it changed the ledger (`included`).
+    `outputs`, its `signers` and whether it changed the ledger (`included`). `selection`: only addresses that a
+    selective store lists.
     """
     rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
         "*",
@@ -58,13 +65,17 @@ def concerned(lake: DataFrame) -> DataFrame:
         tables.took_effect().alias("included"),
     )
     paid = tables.output_fields("address")
-    return rows.select("*", F.explode(F.array_distinct(present(F.concat(paid, "signers")))).alias("address"))
+    found = rows.select("*", F.explode(F.array_distinct(present(F.concat(paid, "signers")))).alias("address"))
+    return found if selection is None else found.where(is_kept(selection, ADDRESS, F.col("address")))
 
 
-def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+def spent_from(changes: DataFrame, placement: Placement, selection: Selection | None = None) -> tables.TableFrame:
     """The amounts that included transactions spent of their signers' outputs. The load has already written these
-    rows.
+    rows. `selection` as in `concerned`.
     """
+    if selection is not None:
+        # Of selected addresses that get an output back, the signer may be another one.
+        changes = changes.where(is_kept(selection, ADDRESS, F.col("owner")))
     rows = (
         changes.where(F.col("is_spent") & (F.col("signer") == F.col("owner")))
         .withColumn("address", F.col("owner"))

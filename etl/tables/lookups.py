@@ -14,8 +14,10 @@ from db.roles import KIND_OF_TYPE, LEGACY, LOOKUP_OF_TABLE, ROLES, Role, in_tabl
 from db.schema import FILTERS
 from etl.engine.columns import present
 from etl.tables.frames import FrameMaker, hints, output_kind
+from etl.tables.kept_keys import is_kept
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
+from ledger.selection import Selection
 
 STARDUST_NAMES = ("chain_id", *(name for name, _, _ in FILTERS))
 """Fields of the lake's struct of a Stardust output that lookup rows contain or have in their key."""
@@ -57,8 +59,9 @@ def listed(outputs: DataFrame) -> DataFrame:
     return outputs.withColumns(filter_columns(F.col("stardust")) | {"output_kind": output_kind(F.col("output_type"))})
 
 
-def role_outputs(table: Table) -> RowFrame:
-    """The rows of one lookup table: an output (`listed`) once for each of its roles there.
+def role_outputs(table: Table, selection: Selection | None = None) -> RowFrame:
+    """The rows of one lookup table: an output (`listed`) once for each of its roles there. `selection`: that of a
+    selective store, whose lookups by address or tag have fewer keys.
 
     Chain objects appear only if they changed the ledger, because nothing else is a state of them, and only in a cone
     whose order is known.
@@ -69,26 +72,42 @@ def role_outputs(table: Table) -> RowFrame:
     def variant_and_key(role: Role) -> Column:
         return F.struct(F.lit(role.variant).alias("variant"), F.col(role.column).alias(column))
 
-    items = role_items(in_table(table), variant_and_key)
+    def has_row(role: Role) -> Column:
+        if selection is None or table in CHAIN_TABLES:
+            return _has_role(role)
+        return _has_role(role) & is_kept(selection, column, F.col(role.column))
+
+    items = role_items(in_table(table), variant_and_key, has_row=has_row)
     return RowFrame(table, is_state, items=items, item_columns=("variant", column))
 
 
-def role_keys(outputs: DataFrame, table: Table) -> DataFrame:
-    """The keys and positions of the rows of one lookup table, of outputs with KEY_FIELDS."""
-    lookup, frame = LOOKUP_OF_TABLE[table], role_outputs(table)
+def role_keys(outputs: DataFrame, table: Table, selection: Selection | None = None) -> DataFrame:
+    """The keys and positions of the rows of one lookup table, of outputs with KEY_FIELDS. `selection` as in
+    `role_outputs`.
+    """
+    lookup, frame = LOOKUP_OF_TABLE[table], role_outputs(table, selection)
     names = (*lookup.key, lookup.position_column)
     return frame.rows(listed(outputs), [name for name in names if name not in frame.item_columns])
 
 
+def _has_role(role: Role) -> Column:
+    numbers = [number for number, kind in KIND_OF_TYPE.items() if kind == role.output_kind]
+    return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
+
+
 def role_items(
-    roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column, more: Column | None = None
+    roles: Sequence[Role],
+    row_of: Callable[[Role], Column],
+    *always: Column,
+    more: Column | None = None,
+    has_row: Callable[[Role], Column] = _has_role,
 ) -> Column:
-    """The roles of an output as an array: `row_of` each role that it has, the roles in `always`, and for a Stardust
+    """The roles of an output as an array: `row_of` each role that `has_row`, the roles in `always`, and for a Stardust
     output the items of the array `more`.
     """
 
     def rows(some: Sequence[Role]) -> Column:
-        return present(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
+        return present(F.array(*(F.when(has_row(role), row_of(role)) for role in some), *always))
 
     legacy = [role for role in roles if role.output_kind == LEGACY]
     if not legacy:
@@ -100,26 +119,21 @@ def role_items(
     )
 
 
-def _has_role(role: Role) -> Column:
-    numbers = [number for number, kind in KIND_OF_TYPE.items() if kind == role.output_kind]
-    return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
-
-
-def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:
+def genesis_makers(outputs: DataFrame, placement: Placement, selection: Selection | None = None) -> list[FrameMaker]:
     """The rows and hints of genesis outputs (etl.ledger_state.changes.genesis_outputs), which have no position in a
-    cone.
+    cone. `selection` as in `role_outputs`.
     """
     role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
     rows = listed(outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)}))
     hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
     return [
-        *(_maker(rows, placement, table) for table in role_tables),
+        *(_maker(rows, placement, role_outputs(table, selection)) for table in role_tables),
         *(_hint_maker(table, role_tables) for table in hint_tables),
     ]
 
 
-def _maker(outputs: DataFrame, placement: Placement, table: Table) -> FrameMaker:
-    return lambda _: role_outputs(table).of(outputs, placement)
+def _maker(outputs: DataFrame, placement: Placement, frame: RowFrame) -> FrameMaker:
+    return lambda _: frame.of(outputs, placement)
 
 
 def _hint_maker(hint_table: Table, role_tables: Sequence[Table]) -> FrameMaker:

@@ -9,7 +9,9 @@ from db import schema
 from etl.engine.columns import bytes_at, present
 from etl.sources.cone import INCLUDED
 from etl.tables.frames import SPENT_COLUMNS, ms_timestamp, output_kind, tag_of_message, took_effect
+from etl.tables.kept_keys import is_kept
 from etl.tables.row_frames import RowFrame
+from ledger.selection import TAG, Selection
 
 
 def messages() -> RowFrame:
@@ -49,10 +51,11 @@ def parents() -> RowFrame:
     )
 
 
-def tags() -> RowFrame:
-    """Tags of payloads, both direct and inside transactions."""
+def tags(selection: Selection | None = None) -> RowFrame:
+    """Tags of payloads, both direct and inside transactions. `selection`: only tags that a selective store lists."""
     tag = tag_of_message()
-    return RowFrame(schema.tags, tag.isNotNull(), {"tag": tag, "ms_timestamp": ms_timestamp()})
+    where = tag.isNotNull() if selection is None else tag.isNotNull() & is_kept(selection, TAG, tag)
+    return RowFrame(schema.tags, where, {"tag": tag, "ms_timestamp": ms_timestamp()})
 
 
 def transactions_by_state() -> RowFrame:

@@ -16,6 +16,7 @@ from etl.tables.frames import FrameMaker
 from etl.tables.lookups import role_outputs, tables_of
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
+from ledger.selection import Selection
 
 
 class Source(Protocol):
@@ -64,7 +65,7 @@ class RunRows:
         fields: etl.tables.frames.OUTPUT_FIELDS, as far as outputs of these milestones have them.
         receipts: whether a milestone may have a receipt.
         parameters: whether a milestone may announce protocol parameters.
-        proofs: whether messages have proofs: those of a selective lake.
+        selection: which messages a selective lake has, each with its proof. None: it has all.
     """
 
     messages: Source
@@ -76,14 +77,16 @@ class RunRows:
     fields: Sequence[str]
     receipts: bool = True
     parameters: bool = True
-    proofs: bool = False
+    selection: Selection | None = None
 
 
 def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, chunk_size: int) -> list[FrameMaker]:
     """The frames of all tables that messages and milestones fill, without rejects. `placement` waits for the splits."""
     messages, milestones, role_tables = rows.messages, rows.milestones, tables_of(rows.fields)
+    selection = rows.selection
     of_receipts = (of_milestones.receipts(network), of_milestones.treasury(network)) if rows.receipts else ()
-    of_parts = (of_messages.message_proofs(),) if rows.proofs else ()
+    of_parts = () if selection is None else (of_messages.message_proofs(),)
+    of_whole: tuple[FrameMaker, ...] = (lambda _: tables.transactions(messages.frame()),) if selection is None else ()
     of_parameters = (of_milestones.protocol_parameters(network),) if rows.parameters else ()
     return [
         messages.maker(of_messages.messages()),
@@ -91,15 +94,15 @@ def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, 
         messages.maker(of_messages.messages_by_milestone()),
         *map(messages.maker, of_parts),
         messages.maker(of_messages.parents()),
-        lambda _: tables.transactions(messages.frame()),
+        *of_whole,
         messages.maker(of_messages.ids(rows.fields)),
         milestones.maker(of_milestones.milestones()),
         milestones.maker(of_milestones.milestone_ids()),
         *map(milestones.maker, (*of_receipts, *of_parameters)),
         lambda _: of_milestones.date_cache(rows.days()),
-        messages.maker(of_messages.tags(), placement),
-        *(rows.owned.maker(role_outputs(table), placement) for table in role_tables),
-        lambda _: history.transactions_by_address(messages.frame(), placement()),
+        messages.maker(of_messages.tags(selection), placement),
+        *(rows.owned.maker(role_outputs(table, selection), placement) for table in role_tables),
+        lambda _: history.transactions_by_address(messages.frame(), placement(), selection),
         rows.created.maker(of_messages.created_outputs()),
         rows.spent.maker(of_messages.spent_outputs()),
         messages.maker(of_messages.transactions_by_state()),

@@ -173,13 +173,12 @@ class ProcessDecoding:
 
         tasks = decode_tasks(self.plan, todo, least, folder, known)
         selection = self.decoder.selection
-        addresses = frozenset[bytes]() if selection is None else selection.addresses
 
         def decode(tasks: Sequence[DecodeTask], spent: Set[bytes]) -> Iterator[Decoded]:
-            function = partial(decode_to_files, check=self.decoder.milestone(spent), addresses=addresses)
+            function = partial(decode_to_files, check=self.decoder.milestone(spent), selection=selection)
             return self._run(function, tasks, size)
 
-        if addresses:
+        if selection is not None and selection.addresses:
             found = decode_selected(tasks, decode, read_watched(self.lake))
             decoded, self.watched = found.decoded, found.watched
         else:

@@ -7,7 +7,7 @@ Worker processes and Spark's executors import this module, so it imports neither
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -144,10 +144,11 @@ class Decoded:
     outputs: OutputFiles | None = None
 
 
-def decode_to_files(task: DecodeTask, check: Check, addresses: Collection[bytes] = ()) -> Decoded:
-    """Decodes the lines of a task and writes the rows to files. `addresses`: those of a selection."""
+def decode_to_files(task: DecodeTask, check: Check, selection: Selection | None = None) -> Decoded:
+    """Decodes the lines of a task and writes the rows to files. `selection`: what `check` keeps. None: all."""
     results = TaskResults(LocalMembers(), LocalMembers(), LocalMembers(), LocalMembers())
     writer = PartWriter(task.folder, task.number)
+    addresses = frozenset[bytes]() if selection is None else selection.addresses
     outputs = OutputWriter(task.folder, task.number, addresses) if addresses else None
 
     def noted(planned: dict[str, Any], reader: LineReader) -> Checked:
@@ -156,7 +157,7 @@ def decode_to_files(task: DecodeTask, check: Check, addresses: Collection[bytes]
             outputs.add_spent(checked.kept.spent_elsewhere)
         return checked
 
-    for batch in decode_rows(_with_known(task), noted, results):
+    for batch in decode_rows(_with_known(task), noted, results, selection):
         writer.add(batch)
         if outputs is not None:
             outputs.add_created(batch)
@@ -179,9 +180,11 @@ def decode_batches(
 
 
 def decode_rows(
-    planned: Iterable[dict[str, Any]], check: Check, results: TaskResults | None
+    planned: Iterable[dict[str, Any]], check: Check, results: TaskResults | None, selection: Selection | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields DECODED_DDL for rows with `copies` and `known`: a row per message and a row per reject."""
+    """Yields DECODED_DDL for rows with `copies` and `known`: a row per message and a row per reject. `selection` as in
+    `decode_to_files`.
+    """
     reader = LineReader()
     rows = MessageRows()
     last: Link | None = None
@@ -192,10 +195,10 @@ def decode_rows(
             results.add(checked)
             last = results.follow(last, _link(checked))
         if rows.count >= BATCH_MESSAGES:
-            yield _batch(rows, results)
+            yield _batch(rows, results, selection)
             rows = MessageRows()
     if rows.count:
-        yield _batch(rows, results)
+        yield _batch(rows, results, selection)
     if results is not None:
         results.follow(last, None)
     reader.close()
@@ -264,10 +267,10 @@ def _known_rows(known: Known) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _batch(rows: MessageRows, results: TaskResults | None) -> pa.RecordBatch:
+def _batch(rows: MessageRows, results: TaskResults | None, selection: Selection | None) -> pa.RecordBatch:
     batch = rows.batch()
     if results is not None:
-        results.expected.add(set(sums_by_milestone(batch)))
+        results.expected.add(set(sums_by_milestone(batch, selection)))
     return batch
 
 

@@ -21,7 +21,7 @@ def expect(publication: Publication, found: Ingested) -> Expectation:
     if not publication.lake.is_local:
         return Expectation(found.expected, [*subtract(found.run, found.decoded), *found.changed])
     read = add(unread_milestones(publication.lake, found.parts, found.run), found.changed)
-    held = expected_of_lake(publication.lake, read)
+    held = expected_of_lake(publication.lake, read, publication.selection)
     unchanged = subtract(found.decoded, found.changed)
     compare_lake(found.expected, held, intersect(unchanged, read))
     # Later steps have changed states and positions of these, but no message.
@@ -33,7 +33,7 @@ def expect_lake(publication: Publication, milestones: Intervals) -> Expectation:
     """Returns what a rebuild of these milestones must write."""
     if not publication.lake.is_local:
         return Expectation(Expected(), milestones)
-    return Expectation(expected_of_lake(publication.lake, milestones).with_empty(milestones))
+    return Expectation(expected_of_lake(publication.lake, milestones, publication.selection).with_empty(milestones))
 
 
 def expect_ledger(publication: Publication, written: Expectation, milestones: Intervals) -> LedgerComparison | None:
@@ -43,7 +43,7 @@ def expect_ledger(publication: Publication, written: Expectation, milestones: In
     if not publication.lake.is_local:
         return None
     missing = subtract(milestones, written.known)
-    earlier = expected_of_lake(publication.lake, missing) if missing else Expected()
+    earlier = expected_of_lake(publication.lake, missing, publication.selection) if missing else Expected()
     compared = replace(written, expected=written.expected.replaced_by(earlier)).ledger(milestones)
     if compared is not None:
         compared.surplus = partial(surplus, publication.lake, milestones)

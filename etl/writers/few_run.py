@@ -15,6 +15,7 @@ from etl.tables import frames as tables
 from etl.tables.lookups import listed
 from etl.tables.run_frames import RunRows, Source
 from ledger.eras import STARDUST
+from ledger.selection import Selection
 
 FEW_MESSAGES = 2_000
 """A run with at most this number of messages keeps the rows of its tables in this process, so that it needs no files.
@@ -61,8 +62,15 @@ class FewRun:
         is_stardust = pc.any(pc.equal(self._found["version"], STARDUST.protocol_version)).as_py()
         return tables.OUTPUT_FIELDS if is_stardust else tables.LEGACY_FIELDS
 
-    def rows(self, source: Callable[[DataFrame], Source], days: Callable[[pa.Table, DataFrame], DataFrame]) -> RunRows:
-        """The rows for frames. `source`: makes the Source of a frame. `days`: makes RunRows.days of the milestones."""
+    def rows(
+        self,
+        source: Callable[[DataFrame], Source],
+        days: Callable[[pa.Table, DataFrame], DataFrame],
+        selection: Selection | None,
+    ) -> RunRows:
+        """The rows for frames. `source`: makes the Source of a frame. `days`: makes RunRows.days of the milestones.
+        `selection`: RunRows.selection.
+        """
         owned = source(listed(tables.owned(self.messages, self.fields)))
         return RunRows(
             messages=source(self.messages),
@@ -74,5 +82,5 @@ class FewRun:
             fields=self.fields,
             receipts=self.known["receipt"].null_count < self.known.num_rows,
             parameters=self.known["parameters"].null_count < self.known.num_rows,
-            proofs=self._found["proof"].null_count < self._found.num_rows,
+            selection=selection,
         )

@@ -37,6 +37,7 @@ from etl.tables import frames as tables
 from etl.tables import milestones as tables_milestones
 from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
+from etl.tables.kept_keys import NOT_KEPT, is_kept
 from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.tables.run_frames import FrameSource, RunRows, run_makers
@@ -45,6 +46,7 @@ from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun
 from etl.writers.frame_writer import STAGERS, FrameWriter, Staging, upsert_frames
 from etl.writers.ranges import extend_ranges
+from ledger.selection import TAG, Selection
 
 FILLED_BY_LAKE = tuple(
     table
@@ -87,6 +89,8 @@ class Publication:
     """Whether this process may hold all rows: there are at most FEW_MESSAGES messages."""
     owners: frozenset[bytes] | None = None
     """The addresses whose outputs the ledger state contains. None: all."""
+    selection: Selection | None = None
+    """Which messages the lake has. None: all."""
     few_runs: dict[str, FewRun] = field(default_factory=dict)
     """The rows of the lake that this process holds, by milestones."""
 
@@ -163,10 +167,13 @@ class Publication:
         """The additional splits that a load of the run needs. They are not recorded yet."""
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(whole_windows(run, chunk_size))
-        rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
+        tagged, concerned = tables.tagged(lake), history.concerned(lake, self.selection)
+        if self.selection is not None:
+            tagged = tagged.where(is_kept(self.selection, TAG, F.col("tag")))
+        rows = {schema.tags: tagged, schema.transactions_by_address: concerned}
         fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
-        rows |= {table: role_keys(owned, table) for table in tables_of(fields)}
+        rows |= {table: role_keys(owned, table, self.selection) for table in tables_of(fields)}
         filled = filled_by(fields)
         keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
@@ -239,8 +246,12 @@ class Publication:
             if record and not in_process:
                 self.record(batch, opening())
 
-        rows = self._many_rows(intervals, ready) if few is None else few.rows(source_for(writer), self._few_days)
+        if few is None:
+            rows = self._many_rows(intervals, ready)
+        else:
+            rows = few.rows(source_for(writer), self._few_days, self.selection)
         makers = run_makers(rows, placement, store.network, store.chunk_size)
+        without = () if self.selection is None else NOT_KEPT
         if self.lake.has("rejects"):
             # All previous rows of the milestones, so that a run that ended before `ranges` leaves none behind.
             for first, last in intervals:
@@ -249,7 +260,7 @@ class Publication:
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
         replace(self, writer=writer).upsert(
-            batch, makers, ready.result, before_lookups, lambda: ready.result().compared_with(intervals)
+            batch, makers, ready.result, before_lookups, lambda: ready.result().compared_with(intervals, without)
         )
 
     def output_fields(self, intervals: Intervals) -> Sequence[str]:
@@ -272,7 +283,7 @@ class Publication:
             milestones=FrameSource(milestones),
             days=lambda: self.whole_days(milestones()),
             fields=fields,
-            proofs=self.lake.has("selection"),
+            selection=self.selection,
         )
 
     def _few_days(self, known: pa.Table, milestones: DataFrame) -> DataFrame:

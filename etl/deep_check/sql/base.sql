@@ -6,6 +6,25 @@ CREATE MACRO is_owned(address) AS
 CREATE MACRO is_held(address, stardust) AS
   is_owned(address) OR is_owned(stardust.governor) OR is_owned(stardust.expiration_return);
 
+-- Keys that the filters of a lake name, with the milestones that they cover and genesis. Those that are kept as a whole.
+CREATE TABLE kept_keys AS
+SELECT split_part(filter, ':', 1) AS kind, unhex(split_part(filter, ':0x', 2)) AS key,
+  list_append(CAST(milestones AS INTEGER[][]), [genesis_index(), genesis_index()]) AS spans
+FROM lake_selection WHERE filter LIKE 'address:%' OR filter LIKE 'tag:%';
+CREATE MACRO is_within(milestone, spans) AS
+  len(list_filter(spans, lambda span: span[1] <= milestone AND milestone <= span[2])) > 0;
+CREATE TABLE kept_wholly AS
+SELECT list([greatest(span[1], first), least(span[2], behind - 1)]) AS spans
+FROM (
+  SELECT unnest(CAST(milestones AS INTEGER[][])) AS span, CAST(split_part(filter, ':', 2) AS INTEGER) AS first,
+    CAST(split_part(filter, ':', 3) AS INTEGER) AS behind
+  FROM lake_selection WHERE filter LIKE 'milestones:%'
+);
+-- Whether a lookup of a selective store may do without a row: no filter covers its key in its milestone.
+CREATE MACRO is_uncovered(milestone, spans) AS
+  NOT all_owned() AND NOT coalesce(is_within(milestone, spans), false)
+  AND NOT coalesce(is_within(milestone, (SELECT spans FROM kept_wholly)), false);
+
 -- Messages of the lake with the columns that several queries read. A Stardust milestone has a row without message_id.
 CREATE VIEW cones AS
 SELECT *, epoch_ms("timestamp") AS ms_timestamp FROM lake_messages;

@@ -45,25 +45,28 @@ FROM cones WHERE message_id IS NOT NULL;
 
 -- table: tags
 SELECT tag, range_of(milestone_index) AS ms_range_id, partition_in(hot.first_milestones, milestone_index)
-  AS partition_id, milestone_index, message_id, ms_timestamp, inclusion_state
+  AS partition_id, milestone_index, message_id, ms_timestamp, inclusion_state,
+  is_uncovered(milestone_index, kept.spans) AS optional
 FROM (
   SELECT *, coalesce(tagged_data.tag, "transaction".tagged_data.tag) AS tag FROM cones
 ) AS tagged
 LEFT JOIN (SELECT * FROM hot_keys WHERE lookup = 'tags') AS hot
   ON hot.key = tag AND hot.ms_range_id = range_of(milestone_index)
+LEFT JOIN kept_keys AS kept ON kept.kind = 'tag' AND kept.key = tag
 WHERE tag IS NOT NULL;
 
 -- table: transactions
+-- Selective stores have no rows. Those of earlier versions may have some.
 SELECT transaction_id, idx, 'input' AS variant, message_id,
   CASE WHEN kind = 0 THEN unhex('00') ELSE unhex('01') END || output_id || unlock_bytes AS data, milestone_index,
-  inclusion_state
+  inclusion_state, NOT all_owned() AS optional
 FROM attached_inputs
 UNION ALL
 SELECT output_id[1:32], output_index(output_id), 'unlock', message_id,
-  transaction_id || u16_bytes(idx) || unlock_bytes, milestone_index, inclusion_state
+  transaction_id || u16_bytes(idx) || unlock_bytes, milestone_index, inclusion_state, NOT all_owned()
 FROM attached_inputs WHERE kind = 0
 UNION ALL
-SELECT transaction_id, idx, 'output', message_id, output.data, milestone_index, inclusion_state
+SELECT transaction_id, idx, 'output', message_id, output.data, milestone_index, inclusion_state, NOT all_owned()
 FROM (
   SELECT "transaction".transaction_id AS transaction_id, message_id, milestone_index, inclusion_state,
     unnest("transaction".outputs) AS output, generate_subscripts("transaction".outputs, 1) - 1 AS idx
@@ -107,13 +110,14 @@ SELECT address, included, range_of(milestone_index) AS ms_range_id,
     ELSE 'received' END AS direction,
   TRY_CAST(coalesce(received, 0) AS BIGINT) AS received,
   CASE WHEN included AND NOT is_migration THEN spent.sent END AS sent, inputs_count,
-  len(outputs) AS outputs_count
+  len(outputs) AS outputs_count, is_uncovered(milestone_index, kept.spans) AS optional
 FROM sums JOIN concerned USING (milestone_index, transaction_id, message_id, included)
 LEFT JOIN spent USING (address, milestone_index, transaction_id, message_id)
 LEFT JOIN (
   SELECT key, parts[2] = 'true' AS is_included, ms_range_id, first_milestones
   FROM hot_keys WHERE lookup = 'transactions_by_address'
-) AS hot ON hot.key = address AND hot.is_included = included AND hot.ms_range_id = range_of(milestone_index);
+) AS hot ON hot.key = address AND hot.is_included = included AND hot.ms_range_id = range_of(milestone_index)
+LEFT JOIN kept_keys AS kept ON kept.kind = 'address' AND kept.key = address;
 
 -- table: milestones
 SELECT milestone_index, message_id, milestone_id, seconds AS "timestamp", payload

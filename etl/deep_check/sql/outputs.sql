@@ -51,8 +51,10 @@ FROM listed_outputs;
 SELECT role.key AS address, output_kind, role.variant AS variant, included, range_of(milestone_index) AS ms_range_id,
   partition_in(hot.first_milestones, milestone_index) AS partition_id, milestone_index, output_id, message_id,
   ms_timestamp, output_type, amount, sender, issuer, tag, state_controller, governor, storage_deposit_return,
-  storage_deposit_return_amount, timelock, expiration, expiration_return, native_tokens
+  storage_deposit_return_amount, timelock, expiration, expiration_return, native_tokens,
+  is_uncovered(milestone_index, kept.spans) AS optional
 FROM outputs_in_roles
+LEFT JOIN kept_keys AS kept ON kept.kind = 'address' AND kept.key = role.key
 LEFT JOIN (
   SELECT key, parts[2] AS kind, parts[3] AS variant, parts[4] = 'true' AS is_included, ms_range_id,
     first_milestones
@@ -64,8 +66,10 @@ LEFT JOIN (
 SELECT tag, output_kind, included, range_of(milestone_index) AS ms_range_id,
   partition_in(hot.first_milestones, milestone_index) AS partition_id, milestone_index, output_id, message_id,
   ms_timestamp, output_type, amount, sender, issuer, state_controller, governor, storage_deposit_return,
-  storage_deposit_return_amount, timelock, expiration, expiration_return, native_tokens
+  storage_deposit_return_amount, timelock, expiration, expiration_return, native_tokens,
+  is_uncovered(milestone_index, kept.spans) AS optional
 FROM listed_outputs
+LEFT JOIN kept_keys AS kept ON kept.kind = 'tag' AND kept.key = tag
 LEFT JOIN (
   SELECT key, parts[2] AS kind, ms_range_id, first_milestones
   FROM hot_keys WHERE lookup = 'outputs_by_tag'

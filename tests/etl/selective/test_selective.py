@@ -16,7 +16,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.connect import open_store
+from db import schema
+from db.connect import open_adapter, open_store
 from db.coverage import KEPT, parse_coverage
 from db.schema import keyspace_info
 from etl import runs
@@ -30,6 +31,8 @@ from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked
+from tests.etl.deep_check.faults import native
+from tests.etl.store_rows import Tables
 from tests.inclusion import keys, ledger
 from tests.selections import NETWORKS, Selectable, addressed, selectable, tagged
 
@@ -44,8 +47,16 @@ LAST = 50
 
 TAG = "484f524e4554205370616d6d6572"
 
-OF_MESSAGES = ("messages", "messages_by_milestone", "tags", "transactions", "transactions_by_state", "parents")
+OF_MESSAGES = ("messages", "messages_by_milestone", "transactions_by_state", "parents")
 """Tables whose rows each belong to the message in the column message_id."""
+
+OF_KEYS = {
+    "tags": "tag",
+    "outputs_by_tag": "tag",
+    "outputs_by_address": "address",
+    "transactions_by_address": "address",
+}
+"""Lookups and their key column."""
 
 HRP = "atoi"
 
@@ -107,11 +118,20 @@ def coverage(loading: Loading) -> dict[str, list[tuple[int, int]]]:
     return {each.text: milestones for each, milestones in parse_coverage(text).items()}
 
 
-def reduced(loading: Loading, kept: set[str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of OF_MESSAGES of these messages, and all milestones."""
+def reduced(loading: Loading, kept: set[str], covered: dict[str, range]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of OF_MESSAGES of these messages, those of OF_KEYS that `covered` (filter → milestones) covers, all
+    milestones, and no row of `transactions`.
+    """
     rows = loading.rows()
     found = {name: [row for row in rows[name] if row["message_id"] in kept] for name in OF_MESSAGES}
-    return found | {"milestones": rows["milestones"], "milestone_ids": rows["milestone_ids"]}
+    whole = [milestones for each, milestones in covered.items() if each.startswith("milestones:")]
+    for name, key in OF_KEYS.items():
+        found[name] = [
+            row
+            for row in rows[name]
+            if any(row["milestone_index"] in each for each in (*whole, covered.get(f"{key}:0x{row[key]}", range(0))))
+        ]
+    return found | {"milestones": rows["milestones"], "milestone_ids": rows["milestone_ids"], "transactions": []}
 
 
 @ERAS
@@ -122,8 +142,9 @@ def test_the_rows_are_those_of_the_selected_messages(
     rows = parts[era].rows()
     assert {row["message_id"] for row in rows["messages"]} == kept
     assert 0 < len(kept) < len(selectable(era)) / 2
-    expected = reduced(whole[era], kept)
+    expected = reduced(whole[era], kept, dict.fromkeys(filters(era), range(1, LAST + 1)))
     assert {name: rows[name] for name in expected} == expected
+    assert all(expected[name] for name in ("tags", "outputs_by_address", "transactions_by_address"))
     proved = {row["message_id"] for row in rows["message_proofs"]}
     assert proved == {each.message_id for each in selectable(era) if each.message_id in kept and not each.carries}
     assert whole[era].rows()["message_proofs"] == []
@@ -180,10 +201,12 @@ def test_filters_are_widened_milestone_by_milestone(
     widened = [each for each in addressed(era)[an_address(era)] if each.milestone <= 20]
     inside = [each for each in selectable(era) if 3 <= each.milestone < 5]
     kept = of([*tagged(era)[TAG], *widened, *inside], era)
-    expected = reduced(whole[era], kept)
+    covered = {tag: range(1, LAST + 1), address: range(1, 21), "milestones:3:5": range(3, 5)}
+    expected = reduced(whole[era], kept, covered)
     rows = loading.rows()
     assert {row["message_id"] for row in rows["messages"]} == kept
     assert {name: rows[name] for name in expected} == expected
+    assert [each for each in checked(loading) if each.faults] == []
     assert loading.load(files[era]).milestones == LAST - 20, "without files of them they stay as they are"
     assert coverage(loading) == {each: [(1, LAST)] for each in (tag, address, "milestones:3:5")}
 
@@ -328,11 +351,31 @@ def test_a_purge_leaves_what_a_load_of_the_selection_stores(
     assert loading.rows() == parts[era].rows() != before
     assert coverage(loading) == coverage(parts[era])
     assert {each.level for each in runs.verify(loading.store, loading.settings)[1]} == {"signed"}
+    check_rows_of_an_earlier_version(loading, before, era)
     with pytest.raises(ValueError, match="keeps a selection already"):
         runs.reduce(loading.store, loading.settings, filters(era)[:1])
     assert loading.load(files[era]).milestones == 0
     assert loading.load(files[era], keep=["milestones:1:51"]).milestones == LAST
     assert len(loading.rows()["messages"]) == len(selectable(era))
+
+
+def check_rows_of_an_earlier_version(loading: Loading, whole: Tables, era: str) -> None:
+    """Rows of other keys, which earlier versions stored, are accepted if they are right."""
+    changed = {
+        schema.transactions: "inclusion_state",
+        schema.transactions_by_address: "received",
+        schema.outputs_by_address: "amount",
+    }
+    rows = {table: [row for row in whole[table.name] if row["message_id"] in selected(era)] for table in changed}
+    stored = loading.rows()
+    assert all(len(rows[table]) > len(stored[table.name]) for table in changed)
+    wrong = {table: rows[table][0] | {name: 7} for table, name in changed.items()}
+    for each in (rows, {table: [row] for table, row in wrong.items()}):
+        with closing(open_adapter(loading.store, writable=True)) as store, store.batch() as batch:
+            for table, values in each.items():
+                batch.upsert(table, table.names, [native(table, row) for row in values])
+        found = {one.table for one in checked(loading) if one.faults}
+        assert found == (set() if each is rows else {table.name for table in changed})
 
 
 def test_a_purge_of_milestones_that_are_not_signed_changes_nothing(stores: Stores, files: dict[str, Path]) -> None:
