@@ -19,7 +19,7 @@ case "$*" in
     *sys.exit*) exit {too_old} ;;
     *ensurepip*) exit {no_venv} ;;
     "-m venv"*) mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; cp "$0" "$4/bin/permanode"; echo made >>"$4/../log" ;;
-    *"pip install"*) echo "installed $*" >>"${{0%/.venv/*}}/log"; exit {pip} ;;
+    *"pip install"*) echo "installed $DIST_EXTRA_CONFIG $*" >>"${{0%/.venv/*}}/log"; exit {pip} ;;
     *) echo "ran $*"; pwd ;;
 esac
 """
@@ -107,6 +107,8 @@ def test_a_second_start_installs_nothing(machine: Machine) -> None:
     once = machine.log
     assert [line.split()[0] for line in once] == ["made", *["installed"] * 3]
     locks = machine.home / "deploy" / "requirements"
+    assert all(line.startswith(f"installed {locks}/wheels.cfg ") for line in once[1:])
+    assert (locks / "wheels.cfg").is_file()
     build, packages, own = (line.partition("--no-build-isolation ")[2] for line in once[1:])
     assert build == f"--require-hashes --requirement {locks}/build.txt"
     assert packages == f"--require-hashes --requirement {locks}/serve.txt --requirement {locks}/load.txt"

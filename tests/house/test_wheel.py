@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import Distribution, distribution
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,9 @@ class Environment:
             for file in each.files or ():
                 source = Path(str(each.locate_file(file)))
                 if ".." not in file.parts and "__pycache__" not in file.parts and source.exists():
-                    target = site / file
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    if not target.exists():
-                        os.link(source, target) if same_device(source, site) else target.symlink_to(source)
+                    link(source, site / file)
+                    if source.suffix == ".py" and compiled(source).exists():
+                        link(compiled(source), compiled(site / file))
 
     def _close(self, one: Distribution, extras: set[str], found: dict[str, Distribution], seen: set[Any]) -> None:
         for text in one.requires or ():
@@ -135,8 +135,17 @@ class Environment:
             process.communicate(timeout=30)
 
 
-def same_device(source: Path, target: Path) -> bool:
-    return source.stat().st_dev == target.stat().st_dev
+def link(source: Path, target: Path) -> None:
+    """Makes a file available at another place, unless there is a file already."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        is_near = source.stat().st_dev == target.parent.stat().st_dev
+        os.link(source, target) if is_near else target.symlink_to(source)
+
+
+def compiled(module: Path) -> Path:
+    """The file of the compiled module, without which Python compiles it again."""
+    return Path(cache_from_source(str(module)))
 
 
 def wait_for(port: int, process: "subprocess.Popen[str]") -> None:
