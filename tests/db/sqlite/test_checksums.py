@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,15 @@ HEADER_BITS = 100 * 8
 """The header of the file, which also says whether pages have checksums."""
 
 
+FIRST = 25
+"""Milestones in the store, which is checked as a whole for each bit."""
+
+
 @pytest.fixture(scope="module")
 def oracle() -> Oracle:
-    return Oracle.read(ORACLE)
+    """The first milestones of the ledger."""
+    whole = Oracle.read(ORACLE)
+    return replace(whole, milestones=whole.milestones[:FIRST], pending=[])
 
 
 @pytest.fixture(scope="module")
