@@ -58,6 +58,11 @@ def write_groups(
     return rows
 
 
+def values_of(column: pa.Array) -> list[Any]:
+    """The values of a column. Many tables have columns without any value, whose values need not be converted."""
+    return [None] * len(column) if column.null_count == len(column) else column.to_pylist()
+
+
 def batches_in(path: Path, at_once: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """The rows of a file, `at_once` in a batch and one row group in memory at a time. A reader of all groups keeps what
     it has read.

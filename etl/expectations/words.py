@@ -51,7 +51,7 @@ def words(array: pa.Array) -> Words:
     if len(array) == 0:
         return np.zeros(0, np.uint64)
     kind = array.type
-    if pa.types.is_null(kind):
+    if array.null_count == len(array):
         return np.full(len(array), _NULL)
     if pa.types.is_decimal128(kind):
         found = _low_halves(array)

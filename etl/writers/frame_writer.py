@@ -26,7 +26,7 @@ from db.store import Batch, RowBatches, Value
 from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
-from etl.engine.row_files import batches_in
+from etl.engine.row_files import batches_in, values_of
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
 from etl.tables.frames import WHOLE, FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
@@ -113,7 +113,7 @@ class Staged:
         for part in sorted(self.directory.glob("*.parquet")):
             for batch in batches_in(part):
                 self.observed.add(batch.columns)
-                yield [column.to_pylist() for column in batch.columns]
+                yield [values_of(column) for column in batch.columns]
 
     def count(self) -> int:
         """The number of rows, from the footers of the parts."""
