@@ -10,7 +10,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -140,8 +140,9 @@ class Staging:
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
-        """Writes a frame unsorted, with the column FACT if it has one."""
-        directory = self.write(frame.table.name, with_text_dates(frame).drop(WHOLE))
+        """Writes a frame unsorted, with the column FACT if it has one, and without WHOLE."""
+        frame = replace(frame, frame=frame.frame.drop(WHOLE), has_whole=False)
+        directory = self.write(frame.table.name, with_text_dates(frame))
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns), frame.has_fact)
 
     def write(self, name: str, frame: DataFrame) -> Path:
