@@ -13,7 +13,8 @@ from db import schema
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
-from etl.tables.frames import conform
+from etl.tables.frames import WHOLE, conform
+from etl.writers.frame_writer import SHARE_BYTES, Staging
 from etl.writers.sorting import write_sorted
 
 pytestmark = pytest.mark.loads
@@ -47,3 +48,17 @@ def test_shares_without_rows_are_a_file_with_the_columns(sail: SparkSession, tmp
     write_sorted(frame, tmp_path / "rows", SHARES)
     (part,) = (tmp_path / "rows").iterdir()
     assert pq.read_table(part).to_pydict() == {"message_id": [], "milestone_index": []}
+
+
+def test_rows_come_with_their_message_only_where_they_are_sorted(sail: SparkSession, tmp_path: Path) -> None:
+    """A cluster gets the same rows without it, sorted or not."""
+    rows = [(bytes([each]) * 32, 0, "input", bytes(32), b"data", each, 2) for each in range(250, 0, -10)]
+    columns = schema.transactions.names
+    held = pa.table([pa.array(column) for column in zip(*rows, strict=True)], names=columns)
+    messages = pa.array([b"message" if each % 20 else None for each in held["milestone_index"].to_pylist()])
+    frame = conform(arrow_frame(sail, held.append_column(WHOLE, messages)), schema.transactions, has_whole=True)
+    staging = Staging(tmp_path / "staged", SHARES * SHARE_BYTES)
+    staged = staging.stage(frame)
+    assert [row for columns in staged.rows().batches for row in columns[-1]] == messages.to_pylist()[::-1]
+    assert [*staged.rows()] == sorted(rows)
+    assert sorted(staging.stage_timed(frame).rows()) == sorted(rows)
