@@ -127,7 +127,7 @@ def test_the_next_load_repairs(stores: Stores, archive: Path) -> None:
     good, lake, store = (stores(network=network) for _ in range(3))
     read: list[Intervals] = []
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(expect, "expected_of_lake", lambda _, milestones: read.append(milestones) or Expected())
+        monkeypatch.setattr(expect, "expected_of_lake", lambda _, milestones, __: read.append(milestones) or Expected())
         good.load(archive)
     assert read == [[]], "correct files of the lake were read again"
     with pytest.MonkeyPatch.context() as monkeypatch:
