@@ -21,7 +21,7 @@ from tests.etl.commands import WAIT_S, permanode
 from tests.etl.store_rows import stored_rows
 from tests.etl.test_oracle import check, reference
 
-pytestmark = pytest.mark.loads
+pytestmark = [pytest.mark.loads, pytest.mark.slow]
 
 HEADS = [25, 25, 50]
 """The newest milestone that the node reports to each request: for its network, for its head, and from then on."""
