@@ -95,8 +95,8 @@ def test_a_cluster_gives_the_rows_of_a_local_load(
     url, work = master
     migrate(StoreSettings(f"sqlite:///{tmp_path / 'store'}", "permatest-1"))
     load = permanode(
-        "--store", f"sqlite:///{tmp_path / 'store'}", "--network", "permatest-1", "--master", url, "load", SAMPLE,
-        cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
+        "--store", f"sqlite:///{tmp_path / 'store'}", "--network", "permatest-1", "--master", url,
+        "load", SAMPLE, "--no-analytics", cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
     )  # fmt: skip
     try:
         assert load.finish() == 0, load.printed() + printed_below(work)
@@ -125,7 +125,7 @@ def test_bulk_fills_three_nodes_from_executors_of_either_kind(
     migrate(settings)
     load = permanode(
         "--store", url, "--network", "permatest-1", "--lake", tmp_path / "lake", "--master", master,
-        "load", "--bulk", SAMPLE, cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
+        "load", "--bulk", SAMPLE, "--no-analytics", cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
     )  # fmt: skip
     try:
         assert load.finish() == 0, load.printed() + printed_below(work)
