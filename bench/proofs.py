@@ -38,7 +38,7 @@ MILLISECONDS, BYTES = 10.0, 40_000
 """The bars."""
 
 TILES = 200
-"""Tiles of each interval in the store."""
+"""Adjacent tiles of each interval in the store."""
 
 FAMILY = BY_NAME["messages_by_parent"]
 NETWORK = "iota-mainnet"
@@ -60,7 +60,10 @@ def tree_of(interval: Interval, rows: Mapping[bytes, Sequence[bytes]]) -> Leaves
 def tiles(rng: Random, interval: Interval, keys: int, own: Sequence[Leaf]) -> Iterator[tuple[object, ...]]:
     """Rows of `listing_tiles`, with these leaves among random ones."""
     count = -(-keys // WIDTH)
-    number_of = sorted(rng.sample(range(count - 1), min(TILES, count - 1)))
+    # A key that is not in the tree may be between two tiles, so these follow each other.
+    size = min(TILES, count - 1)
+    start = rng.randrange(count - size)
+    number_of = range(start, start + size)
     places = sorted(place_of(FAMILY, rng.randbytes(FAMILY.key_most)) for _ in range(WIDTH * len(number_of)))
     leaves = [Leaf(place, 1, rng.randbytes(32)) for place in places]
     for leaf in own:
