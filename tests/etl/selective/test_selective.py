@@ -29,7 +29,7 @@ from etl.store_reads import StoreReads
 from ledger.milestone_proof import parse_coordinator
 from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import CASSANDRA, Loading, Stores, on
 from tests.etl.deep_check.checking import checked
 from tests.etl.deep_check.faults import native
 from tests.etl.store_rows import Tables
@@ -168,6 +168,15 @@ def test_the_lake_alone_fills_another_store(stores: Stores, parts: dict[str, Loa
     assert report.exit_code == 0
     assert again.rows() == parts[era].rows()
     assert coverage(again) == coverage(parts[era]) == {each: [(1, LAST)] for each in filters(era)}
+
+
+@on(CASSANDRA)
+def test_a_cluster_has_the_same_rows(everywhere: Stores, parts: dict[str, Loading], files: dict[str, Path]) -> None:
+    loading = a_store(everywhere, "stardust")
+    assert loading.load(files["stardust"], keep=filters("stardust")).exit_code == 0
+    names = (*OF_MESSAGES, *OF_KEYS, "milestones", "milestone_ids", "transactions", "outputs", "message_proofs")
+    rows, expected = loading.rows(), parts["stardust"].rows()
+    assert {name: rows[name] for name in names} == {name: expected[name] for name in names}
 
 
 @ERAS
