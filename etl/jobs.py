@@ -23,8 +23,8 @@ IOTA: tuple[Step[IotaRun], ...] = (
     Step("tables", "commits the milestones to the lake and writes their rows to the store", iota.fill_tables),
     Step("coverage", "notes which milestones the filters cover", iota.note_coverage),
     Step("rejects", "reports the rejected lines", iota.report_rejects),
-    Step("ledger", "applies complete milestones to the ledger state", iota.advance_ledger),
-    Step("analytics", "hashes listings for their proofs; computes analytics that are missing", iota.prove_and_analyse),
+    Step("ledger", "applies complete milestones to the ledger state; hashes listings of messages", iota.advance_ledger),
+    Step("analytics", "hashes all listings for their proofs; computes missing analytics", iota.prove_and_analyse),
     Step("full", "with `level = full`: verifies milestones against the ledger state", iota.verify_fully),
     Step("log", "appends complete milestones to the transparency log and signs its checkpoint", iota.append_to_log),
 )

@@ -1,7 +1,7 @@
 """Leaves of the smallest intervals as far as they follow from messages, in a file.
 
-They do not depend on the ledger's changes, so they are computed while the ledger state advances, which leaves a core
-idle for half of the time.
+They do not depend on the ledger's changes, so they are computed while the ledger state advances, which does not use
+all cores all the time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class MessageLeaves:
                 writer.write_batch(pa.RecordBatch.from_struct_array(leaves.to_struct_array().combine_chunks()))
 
     def of(self, interval: Interval) -> pa.Table:
-        """Those of an interval: of the file, or computed if it is not there."""
+        """Those of an interval: of the file, which must be written, or computed if the file is not to have them."""
         if not self.intervals or not self.intervals[0] <= interval <= self.intervals[-1]:
             return next(self._computed([interval]))
         with pa.memory_map(str(self.file)) as source:

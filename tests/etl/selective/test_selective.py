@@ -177,6 +177,7 @@ def test_a_cluster_has_the_same_rows(everywhere: Stores, parts: dict[str, Loadin
     names = (*OF_MESSAGES, *OF_KEYS, "milestones", "milestone_ids", "transactions", "outputs", "message_proofs")
     rows, expected = loading.rows(), parts["stardust"].rows()
     assert {name: rows[name] for name in names} == {name: expected[name] for name in names}
+    assert all(expected[name] for name in ("messages", "tags", "outputs_by_address", "outputs", "message_proofs"))
 
 
 @ERAS
