@@ -10,11 +10,14 @@ Invariants:
    for a new one; if all have requests, new ones get a 503.
 2. An exception of the application ends the connection. granian would end the body as if it were complete.
 3. What a stream has given to granian and the client has not taken is bounded: granian keeps four parts of a body.
+4. The listener, which all workers share, never becomes blocking. A worker that lost a connection to another one between
+   its wait and its `accept` would stay in `accept`, and with it all its connections, until the next one comes.
 """
 
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -50,13 +53,15 @@ class Limiter:
 
     Args:
         app: the application (ASGI).
-        listener: the listening socket.
+        listener: the listening socket, of which it keeps a copy.
         limits: of each connection and of their number.
         keep_alive_s: seconds for which a connection waits for another request.
     """
 
     def __init__(self, app: Any, listener: socket.socket, limits: Limits, keep_alive_s: float) -> None:
-        self.app, self.listener, self.limits, self.keep_alive_s = app, listener, limits, keep_alive_s
+        self.app, self.limits, self.keep_alive_s = app, limits, keep_alive_s
+        # Not `listener.dup()`, which makes the listener blocking again.
+        self.listener = socket.socket(listener.family, listener.type, listener.proto, os.dup(listener.fileno()))
         self.port: int = listener.getsockname()[1]
         self.loop = asyncio.get_running_loop()
         self.serving: dict[Client, asyncio.Task[None] | None] = {}

@@ -61,7 +61,7 @@ class GranianServer:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # In milliseconds. It also ends connections whose clients have no room for what waits for them.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * limits.send_s))
-        self._limiter = Limiter(config.loaded_app, listener.dup(), limits, config.timeout_keep_alive)
+        self._limiter = Limiter(config.loaded_app, listener, limits, config.timeout_keep_alive)
         self._ended: asyncio.Future[None] = loop.create_future()
         self._signal = WorkerSignal()
         self._signal.add_cb(lambda: loop.call_soon_threadsafe(self._ended.set_result, None))

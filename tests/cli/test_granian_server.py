@@ -22,6 +22,7 @@ from websockets.sync.client import connect
 
 from cli.accepted_sockets import accepted, queued
 from cli.connections import Limits
+from cli.granian_limits import Limiter
 from tests.api.processes import free_port
 from tests.conftest import ROOT
 
@@ -160,6 +161,16 @@ def test_it_ends_when_its_time_for_open_requests_is_over(process: Started) -> No
     started.wait(10)
     assert 0.9 < time.monotonic() - begun < 4
     connection.close()
+
+
+async def test_the_listener_stays_nonblocking_for_other_workers() -> None:
+    """A worker that starts got the listener from its supervisor, and others already wait for connections on it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        os.set_blocking(listener.fileno(), False)
+        limiter = Limiter(app, listener, LIMITS, keep_alive_s=5)
+        assert not os.get_blocking(listener.fileno())
+        limiter.close()
+        assert listener.getsockname()
 
 
 def test_accepted_connections_are_found_by_their_port() -> None:
