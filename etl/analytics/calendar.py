@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from db.schema import CALENDAR
-from etl.engine.columns import balanced
+from etl.engine.columns import balanced, inline
 
 ACTIVE = pa.schema({"milestone_index": pa.int32(), "ms_timestamp": pa.int64(), "owner": pa.binary()})
 """The columns of CHANGES that determine who was active and when."""
@@ -28,9 +28,7 @@ def newly_active(active: DataFrame) -> DataFrame:
             for name, unit in CALENDAR.items()
         )
     )
-    first = (
-        days.select("milestone_index", "owner", F.inline(intervals)).groupBy("name", "begins", "owner").agg(earliest)
-    )
+    first = inline(days, ("milestone_index", "owner"), intervals).groupBy("name", "begins", "owner").agg(earliest)
     return first.select("milestone_index", *(F.when(F.col("name") == name, F.lit(1)).alias(name) for name in CALENDAR))
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from etl.engine.columns import inline
 from etl.sources.cone import INCLUDED
 from etl.tables.frames import DUST_ALLOWANCE_OUTPUT, FACT, TREASURY_OUTPUT, TableFrame, conform
 
@@ -56,7 +57,7 @@ def counts(lake: DataFrame) -> DataFrame:
         ),
     )
     return (
-        rows.select("date", F.inline(entries))
+        inline(rows, ("date",), entries)
         .where("is_there")
         .groupBy("date", "variant", "value")
         .agg(*(F.coalesce(F.sum(name), F.lit(0)).cast(kind).alias(name) for name, kind in SUMMED.items()))
@@ -86,7 +87,7 @@ def metrics_cache(counted: DataFrame, fact: int) -> TableFrame:
         "used": F.col("used"),
     }
     rows = [F.struct(F.lit(name).alias("metric"), count.alias("metric_value")) for name, count in metrics.items()]
-    kept = counted.select("date", "variant", "value", F.inline(F.array(*rows))).where("metric_value > 0")
+    kept = inline(counted, ("date", "variant", "value"), F.array(*rows)).where("metric_value > 0")
     return conform(kept.withColumn(FACT, F.lit(fact).cast("bigint")), schema.metrics_cache, has_fact=True)
 
 

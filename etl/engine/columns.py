@@ -1,6 +1,6 @@
 """Columns that the engines compute from different expressions."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -12,6 +12,8 @@ from etl.engine.current import on_sail
 from etl.engine.ddl import parse_ddl
 
 T = TypeVar("T")
+
+ITEM = "_item"
 
 
 def bytes_at(data: Column | str, position: int, length: int) -> Column:
@@ -29,6 +31,16 @@ def present(items: Column) -> Column:
     each run. Spark's `array_compact` is the same filter.
     """
     return F.filter(items, lambda item: item.isNotNull())
+
+
+def inline(frame: DataFrame, columns: Sequence[Column | str], items: Column) -> DataFrame:
+    """The columns, once for each struct of the array `items`, followed by the fields of the struct. Null items lead to
+    null fields.
+
+    The engines' own `inline` does the same. Sail 0.7.2 plans the array again for each field, which took two thirds of
+    the planning of a table of roles.
+    """
+    return frame.select(*columns, F.explode(items).alias(ITEM)).select("*", f"{ITEM}.*").drop(ITEM)
 
 
 def balanced(combine: Callable[[T, T], T], parts: Iterable[T]) -> T:

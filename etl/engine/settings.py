@@ -84,7 +84,10 @@ class EtlSettings:
     )
     bulk_share: float = field(
         default=0.1,
-        metadata={"help": "share of the store's messages above which a load builds a new generation of the store"},
+        metadata={
+            "help": "share of the store's messages, at least of 20,000, above which a load builds a new generation of "
+            "the store"
+        },
     )
 
     cluster_grouping: str = field(

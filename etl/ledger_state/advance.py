@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import Intervals, in_words, intersect
-from db.model import Lookup, Table
+from db.model import Table
 from db.queries.ledger import RICHEST
 from db.queries.reconciliation import RECONCILED, Reconciliation
 from db.store import Batch, Value
@@ -30,22 +30,19 @@ from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, unspent
 from etl.ledger_state.balances import balance_frames, balances
-from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near, of_owners, owned_here
+from etl.ledger_state.changes import BALANCES, Found, far, near, of_owners
 from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.expected_changes import expect_changes
+from etl.ledger_state.genesis import begin_state
 from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import NO_WEALTH, Wealth
 from etl.report import Progress
 from etl.tables import address_history as history
-from etl.tables import lookups
-from etl.tables import milestones as tables_milestones
-from etl.tables.frames import FrameMaker, hints
+from etl.tables.frames import FrameMaker
 from etl.tables.lookups import listed
-from etl.tables.message_frames import created_outputs, genesis_ids
-from etl.tables.partition_columns import SPLITS, Placement
+from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
-from etl.tables.run_frames import FrameSource
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
@@ -143,36 +140,19 @@ class Ledger:
 
     def _begin(self, genesis: int) -> None:
         """Writes the outputs and balances of genesis."""
-        lake, network = self.publication.lake, self.publication.store_settings.network
-        chunk_size = self.publication.store_settings.chunk_size
-        outputs = owned_here(self.publication, genesis_outputs(lake.genesis()))
-        changes = created_by(outputs)
-        placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
-        # No partition begins before the first milestone that is applied.
-        at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
-        owned = of_owners(self.publication, changes)
-        first_balances = FrameSource(lambda: balances(owned, None, genesis - 1))
-        makers: list[FrameMaker] = [
-            lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
-            lambda _: genesis_ids().of(outputs),
-            *lookups.genesis_makers(outputs, placement, self.publication.selection),
-            *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
-            lambda _: token_updates().of(listed(changes), at_first),
-            lambda earlier: hints(earlier.read, schema.addresses_hints, {schema.native_token_updates}),
-            *map(first_balances.maker, balance_frames(chunk_size)),
-            *map(FrameSource(lambda: movements(owned, genesis)).maker, movement_frames(chunk_size)),
-            lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
-        ]
+        begun = begin_state(self.publication, genesis)
+        makers = begun.makers
         if self.measures is not None:
-            makers += self.measures.at_genesis(changes, genesis)
+            makers += self.measures.at_genesis(begun.changes, genesis)
         is_whole = self.publication.owners is None
-        wealth = rich_list.whole(self.publication.staging, changes) if is_whole else NO_WEALTH
-        publish = outputs.count() > self.publication.settings.batch_messages
-        sums = reconciliation.at_genesis(lake.genesis(), genesis, supply(wealth.powers)) if is_whole else None
-        with self.publication.store.batch(publish=publish) as batch:
+        wealth = rich_list.whole(self.publication.staging, begun.changes) if is_whole else NO_WEALTH
+        held = self.publication.lake.genesis()
+        sums = reconciliation.at_genesis(held, genesis, supply(wealth.powers)) if is_whole else None
+        with self.publication.store.batch(publish=begun.is_large) as batch:
             compaction.forget(batch, self.publication.reads)
             self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
-            self._write(batch, makers, wealth, genesis, sums, analysed=self.measures is not None)
+            written = replace(self, publication=begun.publication)
+            written._write(batch, makers, wealth, genesis, sums, analysed=self.measures is not None)
 
     def _apply(self, found: Found, totals: Totals, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or only up to the last milestone whose inputs are all known. Returns
@@ -195,7 +175,7 @@ class Ledger:
             keys = unspent.counted_keys(found.counted().where(F.col("milestone_index") <= to), chunk_size)
             opened = publication.grown(schema.LEDGER_LOOKUPS, keys, run, beside=found.ranges)
             placement_of_news = opened.placement
-            placement = self._placement(frontier + 1, to, schema.LOOKUPS)
+            placement = publication.placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
         after = balances(of_owners(publication, applied), before, frontier)
@@ -226,8 +206,8 @@ class Ledger:
         held = Wealth(*publication.reads.wealth(frontier))
         with ExitStack() as ending, ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
             # A new generation begins as a copy of the served one, which takes long and uses one core.
-            begin = partial(ending.enter_context, publication.store.batch(publish=found.near is None))
-            opening = pool.submit(begin) if found.near is None else None
+            opens = partial(ending.enter_context, publication.store.batch(publish=found.near is None))
+            opening = pool.submit(opens) if found.near is None else None
             wealth = self._wealth(found, held, genesis, frontier, to)
             ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
             days = self._days(found, held, wealth, ends, genesis, frontier, to)
@@ -238,7 +218,7 @@ class Ledger:
             if publication.owners is None:
                 whole = publication.lake.genesis()
                 sums = reconciliation.after(publication.reads, whole, found, supply(held.powers), frontier, to)
-            batch = begin() if opening is None else opening.result()
+            batch = opens() if opening is None else opening.result()
             if opened is not None:
                 publication.record(batch, opened)
             if dead_to > frontier:
@@ -284,14 +264,6 @@ class Ledger:
             for end, of_day in day_wealth.after(found.of_files(), ends) if ends else ():
                 self._write_wealth(batch, end, of_day, most=RICHEST)
             self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
-
-    def _placement(self, first: int, last: int, of: tuple[Lookup, ...]) -> Placement:
-        """The partitions of the ledger lookups' rows in these milestones."""
-        chunk_size = self.publication.store_settings.chunk_size
-        ranges = range(first // chunk_size, last // chunk_size + 1)
-        existing = self.publication.reads.splits(of, ranges)
-        hot = few_rows(self.publication.spark, SPLITS, existing) if existing else None
-        return Placement(chunk_size, of, hot)
 
     def _write(
         self,

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.roles import ALL, NATIVE_TOKEN, ROLES, Role
-from etl.engine.columns import bytes_at
+from etl.engine.columns import bytes_at, inline
 from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
@@ -90,7 +90,7 @@ def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
     """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
     changes = listed(counted)
-    created = changes.where("NOT is_spent").select("milestone_index", "output_kind", F.inline(_keys(F.lit(ALL))))
+    created = inline(changes.where("NOT is_spent"), ("milestone_index", "output_kind"), _keys(F.lit(ALL)))
     rows = (updates, created, token_positions(changes))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 

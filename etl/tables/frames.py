@@ -21,7 +21,7 @@ from db.roles import KIND_OF_TYPE
 from db.schema.dialects import EXPIRES_AT as EXPIRES_AT
 from db.schema.dialects import spark_type
 from db.schema.protocols import LOOKUPS
-from etl.engine.columns import bytes_at
+from etl.engine.columns import bytes_at, inline
 from etl.lake.output_rows import STARDUST_OUTPUT
 from etl.sources.cone import INCLUDED
 from etl.tables.byte_columns import u8_bytes, u16, u16_bytes
@@ -197,9 +197,8 @@ def transactions(lake: DataFrame) -> TableFrame:
         F.concat("transaction_id", u16_bytes(F.col("idx")), "unlock").alias("data"),
     )
     around = ("message_id", "milestone_index", "inclusion_state")
-    of_inputs = inputs(lake).select(
-        F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around, "message"
-    )
+    rows_of_input = F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))
+    of_inputs = inline(inputs(lake), (*around, "message"), rows_of_input)
     # The first row of a transaction is that of its first input. Unlock rows are among those of other transactions.
     is_first = (F.col("idx") == 0) | (F.col("variant") == "unlock")
     of_inputs = of_inputs.withColumn(WHOLE, F.when(is_first, F.col("message"))).drop("message")

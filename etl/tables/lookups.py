@@ -13,9 +13,8 @@ from db.model import Lookup, Table
 from db.roles import KIND_OF_TYPE, LEGACY, LOOKUP_OF_TABLE, ROLES, Role, in_table
 from db.schema import FILTERS
 from etl.engine.columns import present
-from etl.tables.frames import FrameMaker, hints, output_kind
+from etl.tables.frames import output_kind
 from etl.tables.kept_keys import is_kept
-from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
 from ledger.selection import Selection
 
@@ -117,24 +116,3 @@ def role_items(
     return F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(
         others if more is None else F.concat(others, more)
     )
-
-
-def genesis_makers(outputs: DataFrame, placement: Placement, selection: Selection | None = None) -> list[FrameMaker]:
-    """The rows and hints of genesis outputs (etl.ledger_state.changes.genesis_outputs), which have no position in a
-    cone. `selection` as in `role_outputs`.
-    """
-    role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
-    rows = listed(outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)}))
-    hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
-    return [
-        *(_maker(rows, placement, role_outputs(table, selection)) for table in role_tables),
-        *(_hint_maker(table, role_tables) for table in hint_tables),
-    ]
-
-
-def _maker(outputs: DataFrame, placement: Placement, frame: RowFrame) -> FrameMaker:
-    return lambda _: frame.of(outputs, placement)
-
-
-def _hint_maker(hint_table: Table, role_tables: Sequence[Table]) -> FrameMaker:
-    return lambda earlier: hints(earlier.read, hint_table, role_tables)

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from db.model import Table, Type
 from db.roles import LOOKUP_OF_TABLE
 from db.schema.dialects import spark_type
+from etl.engine.columns import inline
 from etl.tables.frames import FACT, TableFrame, conform
 from etl.tables.partition_columns import Placement
 
@@ -89,9 +90,9 @@ class RowFrame:
             own.append(self.fact.alias(FACT))
         if self.items is None:
             return rows.select(*own)
-        is_struct = len(self.item_columns) > 1
-        exploded = F.inline(self.items) if is_struct else F.explode(self.items).alias(*self.item_columns)
-        return rows.select(*own, exploded)
+        if len(self.item_columns) > 1:
+            return inline(rows, own, self.items)
+        return rows.select(*own, F.explode(self.items).alias(*self.item_columns))
 
 
 def together(source: DataFrame, frames: Sequence[RowFrame]) -> DataFrame:

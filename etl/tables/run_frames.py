@@ -13,7 +13,7 @@ from etl.tables import frames as tables
 from etl.tables import message_frames as of_messages
 from etl.tables import milestones as of_milestones
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import role_outputs, tables_of
+from etl.tables.lookups import TABLES_OF_LEGACY, TABLES_OF_ROLES, role_outputs, tables_of
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
 from ledger.selection import Selection
@@ -109,4 +109,18 @@ def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, 
         messages.hints(schema.tag_hints, {schema.tags, *role_tables}),
         messages.hints(schema.addresses_hints, {schema.transactions_by_address, *role_tables}),
         milestones.maker(of_milestones.sync(chunk_size)),
+    ]
+
+
+def genesis_makers(
+    outputs: Source, placement: Callable[[], Placement], selection: Selection | None, *, has_stardust: bool
+) -> list[FrameMaker]:
+    """The rows and hints of genesis outputs in lookups (etl.tables.lookups.listed), in the only cone without an order.
+    `selection` as in `role_outputs`.
+    """
+    role_tables = TABLES_OF_ROLES if has_stardust else TABLES_OF_LEGACY
+    hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
+    return [
+        *(outputs.maker(role_outputs(table, selection), placement) for table in role_tables),
+        *(outputs.hints(table, set(role_tables)) for table in hint_tables),
     ]

@@ -106,8 +106,7 @@ class Publication:
         """Writes the milestones of the run: as a new generation, or in transactions of whole milestones.
 
         `opening` returns the splits of the run; a run of few messages computes them itself. `committing` ends when the
-        lake contains the milestones; no row is written before. It returns what must be written. Raises WrongRows if the
-        engine returns other rows.
+        lake has the milestones, before any row is written, and returns what to write. Raises WrongRows for other rows.
         """
         if not bulk:
             committing.result()
@@ -216,6 +215,13 @@ class Publication:
         splits |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, splits.values()) if splits else None
         return Opened(opened, tails_after(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
+
+    def placement(self, first: int, last: int, lookups: tuple[Lookup, ...]) -> Placement:
+        """The partitions of these lookups' rows in the milestones from `first` to `last`, with the splits so far."""
+        chunk_size = self.store_settings.chunk_size
+        existing = self.reads.splits(lookups, ranges_of(first, last, chunk_size))
+        hot = few_rows(self.spark, SPLITS, existing) if existing else None
+        return Placement(chunk_size, lookups, hot)
 
     def record(self, batch: Batch, opened: Opened) -> None:
         """Writes the opened splits, before any row that depends on them."""

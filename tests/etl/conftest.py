@@ -37,6 +37,10 @@ ON_SAIL = replace(SETTINGS, engine=SAIL)
 """The same options for the embedded engine."""
 
 
+AS_LARGE = 0.01
+"""EtlSettings.bulk_share with which a load of 200 messages builds a generation, as one of 2,000 does for users."""
+
+
 @dataclass(frozen=True)
 class Loading:
     """A store in `folder` and the jobs that fill it. `analytics`: loads include analytics, which few tests check."""
@@ -204,7 +208,7 @@ def sample_rows(templates: Templates, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def stores(spark: SparkSession, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    return Stores(tmp_path_factory.mktemp("stores"), templates)
+    return Stores(tmp_path_factory.mktemp("stores"), templates, settings=replace(SETTINGS, bulk_share=AS_LARGE))
 
 
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
@@ -227,5 +231,6 @@ def everywhere(
     """`stores` of each kind in turn."""
     keyspaces = None if request.param == "sqlite" else request.getfixturevalue("keyspaces")
     root = tmp_path_factory.mktemp("everywhere")
-    with Stores(root, templates, keyspaces, bulk=request.param == "bulk") as stores:
+    settings = replace(SETTINGS, bulk_share=AS_LARGE)
+    with Stores(root, templates, keyspaces, bulk=request.param == "bulk", settings=settings) as stores:
         yield stores
