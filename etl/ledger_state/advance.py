@@ -191,7 +191,7 @@ class Ledger:
             of_changes.maker(token_updates(), lambda: placement_of_news),
             lambda _: history.spent_from(news, placement, publication.selection),
             *(
-                unspent.few_makers(of_changes, genesis)
+                unspent.few_makers(of_changes, genesis, has_stardust=found.near is None or found.near.has_stardust)
                 if in_process
                 else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
             ),

@@ -98,6 +98,12 @@ class Near:
     changes: pa.Table
     before: Sequence[tuple[Any, ...]]
 
+    @property
+    def has_stardust(self) -> bool:
+        """Whether Stardust outputs changed."""
+        stardust = self.changes["stardust"]
+        return bool(stardust.null_count < len(stardust))
+
 
 @dataclass(frozen=True)
 class Found:

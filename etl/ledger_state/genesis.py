@@ -71,7 +71,7 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
         of_outputs.maker(genesis_ids()),
         *genesis_makers(of_roles, lambda: roles, publication.selection, has_stardust=has_stardust),
         *(
-            unspent.few_makers(of_changes, genesis)
+            unspent.few_makers(of_changes, genesis, has_stardust=has_stardust)
             if in_process
             else unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1)
         ),

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.roles import ALL, NATIVE_TOKEN, ROLES, Role
+from db.roles import ALL, LEGACY, NATIVE_TOKEN, ROLES, Role
 from etl.engine.columns import bytes_at, inline
 from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
@@ -22,8 +22,8 @@ TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"
 
 
-def created_outputs(genesis: int) -> RowFrame:
-    """The rows of created outputs, of `listed` CHANGES."""
+def created_outputs(keys: Column) -> RowFrame:
+    """The rows of created outputs, of `listed` CHANGES. `keys` as from `keys_of`, with amounts."""
     return RowFrame(
         TABLE,
         F.expr("NOT is_spent"),
@@ -31,20 +31,20 @@ def created_outputs(genesis: int) -> RowFrame:
             "milestone_index": F.col("created_milestone_index"),
             "address": F.expr("CASE WHEN native_tokens > 0 THEN address END"),
         },
-        items=_keys(_key_of_all(genesis), with_amounts=True),
+        items=keys,
         item_columns=("lookup", "key", "token_amount"),
         without=[SPENT],
         fact=F.col("milestone_index"),
     )
 
 
-def spent_outputs(genesis: int) -> RowFrame:
-    """The milestone that spent each output, in the rows of the output, of `listed` CHANGES."""
+def spent_outputs(keys: Column) -> RowFrame:
+    """The milestone that spent each output, in the rows of the output, of `listed` CHANGES. `keys`: as from `keys_of`."""
     return RowFrame(
         TABLE,
         F.col("is_spent"),
         {"milestone_index": F.col("created_milestone_index"), SPENT: F.col("milestone_index")},
-        items=_keys(_key_of_all(genesis)),
+        items=keys,
         item_columns=("lookup", "key"),
         only=[SPENT],
         fact=F.col("milestone_index"),
@@ -62,27 +62,28 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
         dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
         created = created.join(dead.select("output_id"), "output_id", "left_anti")
         spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
-    placed = created_outputs(genesis).of(created, placement)
+    placed = created_outputs(keys_of(genesis, with_amounts=True)).of(created, placement)
     hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
         lambda _: placed,
-        lambda _: spent_outputs(genesis).of(spent, placement),
+        lambda _: spent_outputs(keys_of(genesis)).of(spent, placement),
         lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
 
 
-def few_makers(changes: Source, genesis: int) -> list[FrameMaker]:
-    """The same frames of few `listed` CHANGES, none of which is dead."""
+def few_makers(changes: Source, genesis: int, *, has_stardust: bool) -> list[FrameMaker]:
+    """The same frames of few `listed` CHANGES, none of which is dead. `has_stardust`: as in `keys_of`."""
+    keys = keys_of(genesis, with_amounts=True, has_stardust=has_stardust)
     return [
-        changes.maker(created_outputs(genesis)),
-        changes.maker(spent_outputs(genesis)),
+        changes.maker(created_outputs(keys)),
+        changes.maker(spent_outputs(keys)),
         changes.hints(schema.unspent_hints, {TABLE}),
     ]
 
 
 def partitions(spent: DataFrame, placement: Placement, genesis: int) -> DataFrame:
     """The partitions of spent outputs (etl.ledger_state.changes.CHANGES), once for each row."""
-    rows = spent_outputs(genesis).rows(listed(spent), ("output_kind", "milestone_index"))
+    rows = spent_outputs(keys_of(genesis)).rows(listed(spent), ("output_kind", "milestone_index"))
     return placement.place(rows, TABLE).select(*schema.unspent_hints.names)
 
 
@@ -95,16 +96,17 @@ def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
-def _key_of_all(genesis: int) -> Column:
-    """The key of an output among all outputs."""
-    first_byte = hex_text(bytes_at("output_id", 1, 1))
-    return F.when(F.col("created_milestone_index") == genesis, first_byte).otherwise(ALL)
-
-
-def _keys(key_of_all: Column, *, with_amounts: bool = False) -> Column:
+def keys_of(genesis: int, *, with_amounts: bool = False, has_stardust: bool = True) -> Column:
     """Lookup and key of an output once for each lookup that contains it. `with_amounts`: and token_amount, which is
-    null except for native tokens.
+    null except for native tokens. `has_stardust`: whether some outputs may be Stardust outputs.
     """
+    first_byte = hex_text(bytes_at("output_id", 1, 1))
+    key_of_all = F.when(F.col("created_milestone_index") == genesis, first_byte).otherwise(ALL)
+    return _keys(key_of_all, with_amounts=with_amounts, has_stardust=has_stardust)
+
+
+def _keys(key_of_all: Column, *, with_amounts: bool = False, has_stardust: bool = True) -> Column:
+    """`keys_of` with this key of an output among all outputs."""
 
     def item(lookup: str, key: Column, amount: Column) -> Column:
         amounts = [amount.alias("token_amount")] if with_amounts else []
@@ -114,7 +116,10 @@ def _keys(key_of_all: Column, *, with_amounts: bool = False) -> Column:
         return item(role.variant, hex_text(F.col(role.column)), no_amount)
 
     no_amount = F.lit(None).cast("binary")
+    of_all = item(ALL, key_of_all, no_amount)
+    if not has_stardust:
+        return role_items([role for role in ROLES if role.output_kind == LEGACY], of_role, of_all)
     of_tokens = F.transform(
         tokens(), lambda token: item(NATIVE_TOKEN, hex_text(token["token_id"]), token["token_amount"])
     )
-    return role_items(ROLES, of_role, item(ALL, key_of_all, no_amount), more=of_tokens)
+    return role_items(ROLES, of_role, of_all, more=of_tokens)

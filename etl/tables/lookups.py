@@ -109,7 +109,7 @@ def role_items(
         return present(F.array(*(F.when(has_row(role), row_of(role)) for role in some), *always))
 
     legacy = [role for role in roles if role.output_kind == LEGACY]
-    if not legacy:
+    if len(legacy) in (0, len(roles)):
         return rows(roles)
     # Most outputs are Chrysalis outputs. They skip the roles that only Stardust outputs have.
     others = rows([role for role in roles if role.output_kind != LEGACY])
