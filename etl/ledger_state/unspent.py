@@ -39,7 +39,7 @@ def created_outputs(keys: Column) -> RowFrame:
 
 
 def spent_outputs(keys: Column) -> RowFrame:
-    """The milestone that spent each output, in the rows of the output, of `listed` CHANGES. `keys`: as from `keys_of`."""
+    """The milestone that spent each output, in the rows of the output, of `listed` CHANGES. `keys`: from `keys_of`."""
     return RowFrame(
         TABLE,
         F.col("is_spent"),
