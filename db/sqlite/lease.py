@@ -13,8 +13,8 @@ import apsw
 from db import schema
 from db.leases import NAME, held_by, is_dead, is_same, lost
 from db.schema.dialects import create_table_sqlite
-from db.sqlite.errors import PASSING
-from db.store import Lease, StoreUnavailable
+from db.sqlite.errors import PASSING, store_error
+from db.store import Lease
 
 BUSY_MS = 10_000
 
@@ -87,7 +87,7 @@ class LeaseFile:
             yield connection
             connection.execute("COMMIT")
         except PASSING as error:
-            raise StoreUnavailable(f"{self._path}: {error}") from error
+            raise store_error(error, self._path) from error
         finally:
             connection.close()
 

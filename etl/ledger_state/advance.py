@@ -165,9 +165,7 @@ class Ledger:
         applied = found.changes.where(F.col("milestone_index") <= to)
         news = applied.where(F.col("milestone_index") > frontier)
         run = [(frontier + 1, to)]
-        writer = (
-            publication.for_few_rows(run, schema.LEDGER_LOOKUPS, genesis + 1) if publication.few else publication.writer
-        )
+        writer = publication.for_few_rows(run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
         opened, placement = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
         placement_of_news = placement
         in_process = isinstance(writer, FewRowsWriter)

@@ -129,7 +129,13 @@ class FewPartitions:
             return
         self._recorded.add(table)
         rows = [
-            (table.name, *key, json.dumps([*each.first_milestones]), each.open_count, each.counted_to)
+            (
+                table.name,
+                *key,
+                json.dumps([*each.first_milestones], separators=(",", ":")),
+                each.open_count,
+                each.counted_to,
+            )
             for key, each in sorted(self._opened[table].items())
         ]
         self.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, rows))

@@ -137,10 +137,11 @@ class Publication:
         held = self.few_runs.get(in_words(intervals))
         return self.lake.milestones(intervals) if held is None else held.milestones
 
-    def for_few_rows(self, run: Intervals, counted: Sequence[Lookup], first: int = 0) -> FrameWriter:
-        """Returns the writer of few rows. For `counted` and `first` see FewPartitions."""
+    def for_few_rows(self, run: Intervals, counted: Sequence[Lookup]) -> FrameWriter:
+        """Returns the writer of few rows. For `counted` see FewPartitions."""
         if not self.writer.holds_few_rows:
             return self.writer
+        first = self.lake.genesis_index() + 1 if self.lake.has("genesis") else 0
         sizes, wrote = (self.store_settings.range_size, self.store_settings.partition_size), self.report.wrote
         return FewRowsWriter(FewPartitions(self.reads, run, counted, *sizes, wrote, first))
 
@@ -220,8 +221,7 @@ class Publication:
         """The partitions of these lookups' rows in the milestones from `first` to `last`, with the splits so far."""
         chunk_size = self.store_settings.chunk_size
         existing = self.reads.splits(lookups, ranges_of(first, last, chunk_size))
-        hot = few_rows(self.spark, SPLITS, existing) if existing else None
-        return Placement(chunk_size, lookups, hot)
+        return Placement(chunk_size, lookups, few_rows(self.spark, SPLITS, existing) if existing else None)
 
     def record(self, batch: Batch, opened: Opened) -> None:
         """Writes the opened splits, before any row that depends on them."""

@@ -135,7 +135,7 @@ def test_wrong_rows_of_small_runs_leave_the_milestone_incomplete(
     stores: Stores, base: Loading, first: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     module, column, fault, named = OF_SMALL_TABLES[name]
-    loading = copy_of(base, stores)
+    loading = copy_of(base, stores, bulk_share=0.1)
     in_small_run(monkeypatch, module, column, fault)
     with pytest.raises(WrongRows, match=f"{named}, milestones 1: .* engine sail .*expected .* found "):
         loading.load(first)

@@ -97,6 +97,7 @@ def test_a_cluster_gives_the_rows_of_a_local_load(
     load = permanode(
         "--store", f"sqlite:///{tmp_path / 'store'}", "--network", "permatest-1", "--master", url,
         "load", SAMPLE, "--no-analytics", cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
+        PERMANODE_ETL_BULK_SHARE="0",
     )  # fmt: skip
     try:
         assert load.finish() == 0, load.printed() + printed_below(work)

@@ -110,9 +110,9 @@ def load_dying(loading: Loading, monkeypatch: pytest.MonkeyPatch, writes: float 
 
 @pytest.fixture(scope="module")
 def clean(stores: Stores) -> Clean:
-    whole = stores(TINY, analytics=True)
+    whole = stores(TINY, analytics=True, bulk_share=0.0)
     whole.load(SOURCE)
-    seen = stores(TINY, analytics=True)
+    seen = stores(TINY, analytics=True, bulk_share=0.0)
     with pytest.MonkeyPatch.context() as patch:
         log = load_dying(seen, patch).log
     assert seen.rows() == whole.rows(), "a port without transactions gives the same rows"
@@ -151,7 +151,7 @@ def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
 def test_a_load_goes_on_after_any_write(
     clean: Clean, stores: Stores, monkeypatch: pytest.MonkeyPatch, table: str, into: int
 ) -> None:
-    loading = stores(TINY, analytics=True)
+    loading = stores(TINY, analytics=True, bulk_share=0.0)
     writes = clean.log.index(table) + into
     done = load_dying(loading, monkeypatch, writes)
     assert len(done.log) == writes
@@ -175,7 +175,7 @@ def complete_messages(loading: Loading) -> set[str]:
 
 
 def test_a_store_that_was_left_behind_is_written_by_nobody(clean: Clean, stores: Stores) -> None:
-    loading = stores(TINY)
+    loading = stores(TINY, bulk_share=0.0)
     with closing(open_store(loading.store, writable=True)) as other:
         lease = other.acquire("elsewhere:1", "another", 60)
         with pytest.raises(LeaseHeld, match="elsewhere:1, run another"):
