@@ -41,11 +41,14 @@ def class_archive(cache: Path, classpath: Sequence[Path]) -> Iterator[list[str]]
             return
         unfinished = cache / "unfinished.jsa"
         unfinished.unlink(missing_ok=True)
-        yield [QUIET, f"-XX:ArchiveClassesAtExit={unfinished}"]
-        if unfinished.exists():
-            for outdated in cache.glob("classes-*.jsa"):
-                outdated.unlink()
-            unfinished.rename(archive)
+        try:
+            yield [QUIET, f"-XX:ArchiveClassesAtExit={unfinished}"]
+        finally:
+            # Also after a load that failed: writing an archive takes the JVM longer than starting.
+            if unfinished.exists():
+                for outdated in cache.glob("classes-*.jsa"):
+                    outdated.unlink()
+                unfinished.rename(archive)
 
 
 def _version(classpath: Sequence[Path]) -> str:
