@@ -61,13 +61,15 @@ def fill(ingest: Ingest, found: Ingested, publication: Publication, *, bulk: boo
         committing = pool.submit(commit)
         opening = Opening(pool, lambda: publication.open_splits(found.run))
         # Sail uses all cores for one query, and the first rows to be written do not need the splits.
-        is_many = not kept or found.expected.over(found.decoded)["messages"].rows > FEW_MESSAGES
-        if is_many and not on_sail():
+        decoded = found.expected.over(found.decoded)["messages"].rows
+        if decoded > FEW_MESSAGES and not on_sail():
             opening.start()
         noting = pool.submit(ingest.note_sources, found)
-        if kept:
+        if kept or decoded <= FEW_MESSAGES:
+            # The commit counts the messages of the run, also those that an interrupted load has decoded.
             committing.result()
-        much = bulk or report.messages >= publication.settings.bulk_share * max(kept, SMALL_STORE)
+        messages = max(decoded, report.messages)
+        much = bulk or messages >= publication.settings.bulk_share * max(kept, SMALL_STORE)
         publication.publish(found.run, found.plan.names, opening.result, committing, bulk=bool(found.run) and much)
         noting.result()
         note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
