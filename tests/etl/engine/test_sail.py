@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from google.protobuf.message import DecodeError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NullType
 
 from cli.main import describe_error
 from etl.engine.arrow_frames import MANY_ROWS, arrow_frame, collected
-from etl.engine.columns import balanced, bytes_at, union_with_nulls
+from etl.engine.columns import balanced, bytes_at, inline, union_with_nulls
 from etl.engine.current import on_sail
 from etl.engine.delta_log import DeltaLog, Layout, paths_of
 from etl.engine.delta_tables import commit_files, read_files
@@ -102,6 +102,23 @@ def test_an_arrow_table_of_any_size_is_a_frame(sail: SparkSession, rows: int) ->
     frame = arrow_frame(sail, table)
     assert frame.columns == ["id", "data"]
     assert sorted(row["id"] for row in frame.collect()) == list(range(rows))
+
+
+def test_inline_plans_its_array_once_for_each_field_there_and_once_here(
+    sail: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = F.struct(F.lit("marked").alias("name"), F.col("id").alias("number"))
+    items = F.array(item, F.when(F.col("id") > 0, item))
+
+    def planned(frame: DataFrame) -> int:
+        frame.explain(extended=True)
+        return capsys.readouterr().out.partition("== Analyzed")[0].count("marked")
+
+    theirs, ours = sail.range(2).select("id", F.inline(items)), inline(sail.range(2), ["id"], items)
+    assert planned(theirs) == 2 * planned(ours) > 0
+    rows = [(0, "marked", 0), (0, None, None), (1, "marked", 1), (1, "marked", 1)]
+    assert [tuple(row) for row in ours.orderBy("id", F.desc("number")).collect()] == rows
+    assert sorted(theirs.collect(), key=str) == sorted(ours.collect(), key=str)
 
 
 def test_sorted_batches_follow_each_other_in_order(sail: SparkSession) -> None:
