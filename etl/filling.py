@@ -60,8 +60,8 @@ def fill(ingest: Ingest, found: Ingested, publication: Publication, *, bulk: boo
     with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
         committing = pool.submit(commit)
         opening = Opening(pool, lambda: publication.open_splits(found.run))
-        # Sail uses all cores for one query, and the first rows to be written do not need the splits.
         decoded = found.expected.over(found.decoded)["messages"].rows
+        # Sail uses all cores for one query, and the first rows to be written do not need the splits.
         if decoded > FEW_MESSAGES and not on_sail():
             opening.start()
         noting = pool.submit(ingest.note_sources, found)

@@ -37,8 +37,8 @@ def inline(frame: DataFrame, columns: Sequence[Column | str], items: Column) -> 
     """The columns, once for each struct of the array `items`, followed by the fields of the struct. Null items lead to
     null fields.
 
-    The engines' own `inline` does the same. Sail 0.7.2 plans the array again for each field, which took two thirds of
-    the planning of a table of roles.
+    The engines' own `inline` does the same. Sail 0.7.2 plans the array again for each field, which took more than
+    half of the planning of a table of roles.
     """
     return frame.select(*columns, F.explode(items).alias(ITEM)).select("*", f"{ITEM}.*").drop(ITEM)
 

@@ -115,8 +115,8 @@ def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, 
 def genesis_makers(
     outputs: Source, placement: Callable[[], Placement], selection: Selection | None, *, has_stardust: bool
 ) -> list[FrameMaker]:
-    """The rows and hints of genesis outputs in lookups (etl.tables.lookups.listed), in the only cone without an order.
-    `selection` as in `role_outputs`.
+    """The rows and hints of genesis outputs (etl.tables.lookups.listed) in lookups. `selection` as in `role_outputs`.
+    `has_stardust`: whether there are Stardust outputs.
     """
     role_tables = TABLES_OF_ROLES if has_stardust else TABLES_OF_LEGACY
     hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)

@@ -189,8 +189,8 @@ def test_every_flipped_bit_in_a_log_is_detected_or_changes_nothing_that_is_read(
                 harmless += 1
                 assert states(copy) == before, which
     sys.stdout.write(f"{flips - harmless} of {flips} flips detected, {harmless} without an effect; seed {SEED}\n")
-    # About one in 25 has no effect. Names and times of files differ in each run, so few flips vary.
-    assert harmless < flips / 10 + 5
+    # Names and times of files differ in each run: of 25 flips, three once had no effect.
+    assert harmless < max(flips / 10, 8)
 
 
 def test_a_panic_of_delta_rs_is_an_error_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
