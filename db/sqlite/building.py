@@ -53,7 +53,7 @@ def copy(
         with closing(connect(served)) as source, target.backup("main", source, "main") as pages:
             pages.step()
         return
-    damaged = None if leave_out is None else damaged_tables(served)
+    damaged = frozenset[str]() if leave_out is None else damaged_tables(served)
     target.execute("PRAGMA main.journal_mode = OFF")
     target.execute("ATTACH ? AS served", (f"{served.resolve().as_uri()}?mode=ro",))
     target.execute("BEGIN")
@@ -62,7 +62,7 @@ def copy(
         for statement in create_statements(table).values():
             target.execute(statement)
         if table not in without and (names := _names(target, table)):
-            if leave_out is None or (damaged is not None and damaged.isdisjoint(read_tables(table))):
+            if leave_out is None or damaged.isdisjoint(read_tables(table)):
                 _copy_table(target, table, names)
             else:
                 _copy_readable(served, target, table, names, leave_out, damaged)
@@ -95,7 +95,7 @@ def _copy_readable(
     table: Table,
     names: Sequence[str],
     leave_out: LeaveOut,
-    damaged: Collection[str] | None,
+    damaged: Collection[str],
 ) -> None:
     """Copies the rows that can be read."""
     lost = list[Unreadable]()
@@ -112,7 +112,7 @@ def _copy_readable(
         rows = readable(read_rows(checked, unchecked, table, _expiring(table, names)))
         number = SqliteBatch(target, time.time).upsert(table, names, rows, expiring=True)
     partitions = partitions_table(table)
-    if partitions is not None and (damaged is None or partitions in damaged):
+    if partitions in damaged:
         # Rows of a partition that the dictionary does not contain are not found.
         lost = [replace(each, complete=False) for each in lost] or [Unreadable(table, [], complete=False)]
     total = number + sum(len(each.rows) for each in lost) if all(each.complete for each in lost) else None

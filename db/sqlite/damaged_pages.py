@@ -49,24 +49,35 @@ def _matches_now(source: BinaryIO, connection: apsw.Connection, page: int, size:
     return matches(connection, source.read(size))
 
 
-def owners_of(file: Path, pages: Sequence[int]) -> Mapping[int, str] | None:
-    """The table that each of these pages belongs to, SCHEMA, or FREE. None if the damage hides it."""
-    if 1 in pages:
-        return dict.fromkeys(pages, SCHEMA)
+def owners_of(file: Path, pages: Sequence[int]) -> Mapping[int, frozenset[str]]:
+    """The tables that each of these pages may belong to, SCHEMA, or FREE. Several tables if damage hides which of them
+    has the page.
+    """
+    if not pages or 1 in pages:
+        return dict.fromkeys(pages, frozenset({SCHEMA}))
+    names, owners, hidden = [SCHEMA], {page: set[str]() for page in pages}, set[str]()
     with closing(connect(file)) as connection:
         ignore_checksums(connection)
-        numbers = ", ".join(map(str, pages))
         try:
-            found = connection.execute(f"SELECT pageno, name FROM dbstat WHERE pageno IN ({numbers})").fetchall()
+            found = connection.execute("SELECT name FROM sqlite_schema WHERE rootpage > 0").fetchall()
+            names.extend(str(name) for (name,) in found)
         except apsw.Error as error:
-            if is_damage(error):
-                return None
-            raise
-    return dict.fromkeys(pages, FREE) | {int(str(page)): str(name) for page, name in found}
+            if not is_damage(error):
+                raise
+            return dict.fromkeys(pages, frozenset({SCHEMA}))
+        # One table at a time: the list of a table's pages ends at a page whose pointers are wrong.
+        select = f"SELECT pageno FROM dbstat WHERE name = ? AND pageno IN ({', '.join(map(str, pages))})"
+        for name in names:
+            try:
+                for (page,) in connection.execute(select, (name,)):
+                    owners[int(str(page))].add(name)
+            except apsw.Error as error:
+                if not is_damage(error):
+                    raise
+                hidden.add(name)
+    return {page: frozenset(owners[page] or hidden or {FREE}) for page in pages}
 
 
-def damaged_tables(file: Path) -> frozenset[str] | None:
-    """The tables with pages that differ from their checksum. None if they are unknown."""
-    pages = damaged_pages(file, lambda *_: None)
-    owners = owners_of(file, pages) if pages else {}
-    return None if owners is None else frozenset(owners.values())
+def damaged_tables(file: Path) -> frozenset[str]:
+    """The tables that pages which differ from their checksum may belong to."""
+    return frozenset[str]().union(*owners_of(file, damaged_pages(file, lambda *_: None)).values())

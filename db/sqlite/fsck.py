@@ -21,22 +21,21 @@ DIFFERS = "the page differs from its checksum"
 def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: Checked) -> Iterator[Damage]:
     """Reads all pages and all rows of a generation, and yields what is damaged. `chunk_size`: milestones per range."""
     pages = damaged_pages(file, checked)
-    owners = owners_of(file, pages) if pages else {}
+    owners = owners_of(file, pages)
     for page in pages:
-        name = "" if owners is None else owners[page]
-        if name == SCHEMA:
+        if SCHEMA in owners[page]:
             # No table can be opened without it.
             yield Damage(SCHEMA, f"{file.name}, page {page}", "all rows of all tables", DIFFERS)
             return
-        if name == FREE:
+        if FREE in owners[page]:
             yield Damage("", f"{file.name}, page {page}", "a page without rows", DIFFERS)
     for table in tables:
         stored = {table.name, *stored_tables(table)}
-        own = pages if owners is None else [page for page in pages if owners[page] in stored]
+        own = [page for page in pages if owners[page] & stored]
         if own:
-            is_known = owners is not None and partitions_table(table) not in {owners[page] for page in own}
+            is_known = all(owners[page] <= stored - {partitions_table(table)} for page in own)
             yield from _on_pages(file, table, own, chunk_size, is_known=is_known)
-    if owners is not None and NUMBERS in owners.values():
+    if any(NUMBERS in names for names in owners.values()):
         yield Damage("", f"{file.name}, table {NUMBERS}", "the next numbers of partitions", DIFFERS)
     for table in tables:
         if table in HASHED:
@@ -47,7 +46,9 @@ def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: C
 
 
 def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int, *, is_known: bool) -> Iterator[Damage]:
-    """The rows on damaged pages. `is_known`: whether their keys are known: no dictionary is damaged."""
+    """The rows on damaged pages. `is_known`: whether their keys are known: the pages are this table's,
+    and none is its dictionary's.
+    """
     place = f"{file.name}, page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
     is_found = False
     with closing(connect(file)) as checked, closing(connect(file)) as unchecked:

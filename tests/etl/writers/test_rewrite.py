@@ -103,6 +103,7 @@ def test_damage_whose_rows_are_unknown_is_repaired_by_a_whole_rebuild(loading: L
     before = rows_of(loading)
     damage_page(loading, "parents", 12 * 8)
     report = json.loads(run(loading, "fsck", "--only", "store", "--json", exit_code=3))
+    assert {each["table"] for each in report["store"]} == {"parents"}
     assert any("unknown" in each["rows"] for each in report["store"])
     assert report["repair"]["commands"] == ["permanode rebuild"]
     result = CliRunner().invoke(cli.app, [*given(loading), "rebuild", "--range", "1:51"], env=SAIL)
