@@ -126,11 +126,14 @@ def family(process: int) -> dict[int, tuple[str, int]]:
 
 
 def load(store: StoreSettings, master: str, source: Path, *more: str) -> Run:
-    """Runs `permanode load` on a folder of archive files, with the options `more`. Raises SystemExit with its last
-    output if it fails.
-    """
+    """Runs `permanode load` on a folder of archive files, with the options `more`. Raises SystemExit if it fails."""
+    return run(store, master, "load", str(source), *more)
+
+
+def run(store: StoreSettings, master: str, *arguments: str) -> Run:
+    """Runs a command that ends with a report as JSON. Raises SystemExit with its last output if it fails."""
     options = ("--store", store.url, "--network", store.network, "--master", master)
-    command = [sys.executable, "-c", "from cli.main import main; main()", *options, "load", str(source), *more]
+    command = [sys.executable, "-c", "from cli.main import main; main()", *options, *arguments]
     peak: Counter[str] = Counter()
     ended = threading.Event()
 
@@ -150,7 +153,8 @@ def load(store: StoreSettings, master: str, source: Path, *more: str) -> Run:
         watcher.join()
         if process.returncode:
             errors.seek(0)
-            raise SystemExit("\n".join(["permanode load failed:", *errors.read().splitlines()[-20:], output]))
+            last = errors.read().splitlines()[-20:]
+            raise SystemExit("\n".join([f"permanode {arguments[0]} failed:", *last, output]))
     return Run(json.loads(output.splitlines()[-1]), seconds, peak)
 
 

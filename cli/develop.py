@@ -140,6 +140,7 @@ def bench(
             "load",
             "proofs",
             "publish",
+            "scale",
             "series",
             "sizes",
             "soak",

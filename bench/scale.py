@@ -1,0 +1,211 @@
+"""A large store filled in steps: speed and memory of each load, then hot keys, analytics and `rebuild`.
+
+    python -m bench.scale --folder DIR [--protocol stardust] [--messages 20000000] [--step 2000000] [--engine sail]
+                          [--free-gb 8] [--no-rebuild]
+
+A generated ledger continues from step to step: one tag has a quarter of the messages, one address, like that of an
+exchange, a third of all outputs. Each step is generated, loaded by `permanode load` from the genesis on (tables, ledger
+state, listings, analytics) and deleted. A step may double the size of the store for a moment, so the bench ends early
+when less than that and FREE_GB are free. Memory is the largest sum of resident sizes of the process and its
+descendants.
+
+Then `permanode serve` (one worker on loopback, one connection) answers the pages of the hottest tag and address, one
+after the other: pages 1 and 10,000 are read again TIMES times. At the end `permanode analytics --all` runs, and
+`permanode rebuild` into a second store beside the first. DIR keeps both.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sqlite3
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bench.generate import SETTINGS, tangle_of, write_archive
+from bench.load import Run, check, load, machine, resident, run, show
+from bench.servers import Server, serving
+from bench.tangle import GeneratorSettings, Tangle
+from bench.traffic import HOT_TAG, Wallet
+from db import schema
+from db.admin.migrate import migrate
+from db.connect import StoreSettings
+from db.sqlite.stored_form import rows_table
+from etl.engine.current import ENGINES, SAIL
+from ledger.crypto.bech32 import format_address
+
+HOT_TAGS, HOT_OUTPUTS = 0.4, 0.35
+"""The shares of tagged data under one tag, and of outputs of one address."""
+
+PAGE_SIZE, FAR, TIMES, SHOWN = 100, 10_000, 50, 8
+GB = 10**9
+
+
+def steps(tangle: Tangle, folder: Path, messages: int, step: int) -> Iterator[Path]:
+    """Generates the archives of the steps, and deletes each when the next one is taken."""
+    made, place = 0, folder / "step"
+    while made < messages:
+        shutil.rmtree(place, ignore_errors=True)
+        started = time.perf_counter()
+        expected = write_archive(tangle, place, min(step, messages - made))
+        made += expected["messages"]
+        print(f"generated {expected['messages']:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
+        yield place
+    shutil.rmtree(place)
+
+
+def gigabytes(*places: Path) -> float:
+    """The size of files and folders."""
+    files = (file for place in places for file in ([place] if place.is_file() else place.rglob("*")))
+    return sum(file.stat().st_size for file in files if file.is_file()) / GB
+
+
+def generation(folder: Path) -> Path:
+    """The served file of a store."""
+    return folder / (folder / "CURRENT").read_text().strip()
+
+
+def filled(options: argparse.Namespace, made_of: GeneratorSettings, store: StoreSettings, folder: Path) -> int:
+    """Loads the steps that the disk has space for, and returns the number of messages."""
+    tangle, total, stored = tangle_of(made_of), 0, 0.0
+    genesis: tuple[str, ...] = ("--genesis", str(folder.parent / "genesis.json"))
+    for place in steps(tangle, folder.parent, options.messages, options.step):
+        growth = stored * options.step / total if total else 0.0
+        needed, free = stored + 2 * growth + options.free_gb, shutil.disk_usage(folder).free / GB
+        if free < needed:
+            print(f"ends after {total:,} messages: {free:.1f} GB are free, the next step needs {needed:.1f}")
+            break
+        if not total:
+            shutil.copy(place / "genesis.json", folder.parent / "genesis.json")
+        print(machine())
+        done = load(store, "local[*]", place, *genesis)
+        genesis = ()
+        check(done.report, place)
+        total += done.report["messages"]
+        stored, lake = gigabytes(generation(folder)), gigabytes(folder / "lake")
+        show(f"{total:,}", done)
+        print(
+            f"{'':10} store {stored:.2f} GB, {stored * GB / total:,.0f} bytes per message; "
+            f"lake {lake:.2f} GB, {lake * GB / total:,.0f} bytes per message",
+            flush=True,
+        )
+    return total
+
+
+def partitions(file: Path) -> Iterator[str]:
+    """The largest partition of each table with more than one row in it, largest first."""
+    found = []
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        stored = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        for table in schema.TABLES:
+            if not table.clustering or rows_table(table) not in stored:
+                continue
+            columns = [name for (_, name, *_) in connection.execute(f"PRAGMA table_info({rows_table(table)})")]
+            key = "partition_number" if "partition_number" in columns else ", ".join(table.partition)
+            (largest,) = connection.execute(
+                f"SELECT max(rows) FROM (SELECT count(*) AS rows FROM {rows_table(table)} GROUP BY {key})"  # noqa: S608
+            ).fetchone()
+            found.append((largest or 0, table.name))
+    for largest, name in sorted(found, reverse=True):
+        if largest > 1:
+            yield f"{name} {largest:,}"
+
+
+class Client:
+    """One connection to a server."""
+
+    def __init__(self, server: Server) -> None:
+        self._connection = HTTPConnection(urlsplit(server.base).netloc)
+
+    def get(self, path: str) -> tuple[Any, float]:
+        """The body of an answer, and the milliseconds it took. Raises SystemExit for another status than 200."""
+        started = time.perf_counter()
+        self._connection.request("GET", path)
+        answer = self._connection.getresponse()
+        data = answer.read()
+        spent = 1e3 * (time.perf_counter() - started)
+        if answer.status != 200:
+            raise SystemExit(f"{path}: {answer.status} {data.decode()}")
+        return json.loads(data), spent
+
+
+def hot_address(made_of: GeneratorSettings) -> str:
+    """The address of the wallet with most outputs."""
+    genesis = tangle_of(made_of).genesis()
+    prefix = genesis.get("bech32Hrp") or genesis["bech32HRP"]
+    return format_address(prefix, Wallet(f"{made_of.seed}|wallet|0").address)
+
+
+def walk(client: Client, name: str, path: str, pages: int) -> None:
+    """Reads pages one after the other, then the first and the last again, and prints their medians."""
+    at, last, number, started = path, path, 0, time.perf_counter()
+    while number < pages:
+        body, _ = client.get(at)
+        number, last = number + 1, at
+        if not body.get("cursor"):
+            break
+        at = f"{path}&cursor={body['cursor']}"
+    spent = time.perf_counter() - started
+    near, far = (statistics.median(client.get(each)[1] for _ in range(TIMES)) for each in (path, last))
+    print(
+        f"{name}: page 1 {near:.2f} ms, page {number:,} {far:.2f} ms, {far / near:.2f} x; "
+        f"{number:,} pages in {spent:.0f} s",
+        flush=True,
+    )
+
+
+def asked(store: StoreSettings, address: str) -> None:
+    """Prints the times of the pages of the hottest keys, and the server's memory."""
+    with serving(store.url, store.network) as server:
+        client, base = Client(server), f"/api/{store.network}/explorer/v2"
+        walk(client, "hot tag", f"{base}/blocks?tag=0x{HOT_TAG.hex()}&pageSize={PAGE_SIZE}", FAR)
+        walk(client, "hot address", f"{base}/ledger/outputs/by-address/{address}?pageSize={PAGE_SIZE}", FAR)
+        print(f"server: {resident(server.pid).total():,} MiB", flush=True)
+
+
+def shown(name: str, done: Run, messages: int) -> None:
+    """Prints a line about a command on the whole store."""
+    rate, memory = messages / done.seconds, done.memory.total()
+    print(f"{name}: {done.seconds:.0f} s, {rate:,.0f} messages/s; {memory:,} MiB", flush=True)
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where the store is made; must not exist")
+    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="protocol of the ledger")
+    parser.add_argument("--messages", type=int, default=20_000_000, help="size of the ledger")
+    parser.add_argument("--step", type=int, default=2_000_000, help="messages of a step")
+    parser.add_argument("--engine", choices=ENGINES, default=SAIL, help="engine of the loads")
+    parser.add_argument("--free-gb", type=float, default=8, help="gigabytes of the disk that stay free")
+    parser.add_argument("--rebuild", action=argparse.BooleanOptionalAction, default=True, help="also rebuild the store")
+    options = parser.parse_args()
+    os.environ["PERMANODE_ETL_ENGINE"] = options.engine
+    made_of = SETTINGS[options.protocol](hot_tag=HOT_TAGS, hot_address=HOT_OUTPUTS)
+    folder = options.folder.absolute() / "store"
+    folder.mkdir(parents=True)
+    if options.protocol == "stardust":
+        os.environ["PERMANODE_STORE_PROTOCOL_PARAMETERS"] = str(folder.parent / "genesis.json")
+    store = StoreSettings(url=f"sqlite:///{folder}", network=made_of.network)
+    migrate(store)
+    total = filled(options, made_of, store, folder)
+    print(f"rows of the largest partitions: {', '.join(islice(partitions(generation(folder)), SHOWN))}", flush=True)
+    asked(store, hot_address(made_of))
+    shown("analytics", run(store, "local[*]", "analytics", "--all", "--json"), total)
+    if options.rebuild:
+        again = replace(store, url=f"sqlite:///{folder.parent / 'again'}")
+        os.environ["PERMANODE_ETL_LAKE"] = str(folder / "lake")
+        migrate(again)
+        shown("rebuild", run(again, "local[*]", "rebuild", "--json"), total)
+
+
+if __name__ == "__main__":
+    main()
