@@ -1,7 +1,7 @@
 """A large store filled in steps: speed and memory of each load, then hot keys, analytics and `rebuild`.
 
     python -m bench.scale --folder DIR [--protocol stardust] [--messages 20000000] [--step 2000000] [--engine sail]
-                          [--free-gb 8] [--no-rebuild]
+                          [--free-gb 8] [--no-rebuild] [--cluster]
 
 A generated ledger continues from step to step: one tag has a quarter of the messages, one address, like that of an
 exchange, a third of all outputs. Each step is generated, loaded by `permanode load` from the genesis on (tables, ledger
@@ -12,17 +12,18 @@ descendants.
 Then `permanode serve` (one worker on loopback, one connection) answers the pages of the hottest tag and address, one
 after the other: pages 1 and 10,000 are read again TIMES times. At the end `permanode analytics --all` runs, and
 `permanode rebuild` into a second store beside the first. DIR keeps both.
+
+With --cluster the store is a keyspace on three Cassandra nodes with three replicas, the engine is Spark on a standalone
+cluster of three workers, and `rebuild` writes SSTables. All of them run on loopback and end with the bench.
 """
 
 import argparse
 import json
 import os
 import shutil
-import sqlite3
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection
 from itertools import islice
@@ -32,21 +33,19 @@ from urllib.parse import urlsplit
 
 from bench.generate import SETTINGS, tangle_of, write_archive
 from bench.load import Run, check, load, machine, resident, run, show
+from bench.scale_stores import GB, Place, clustered, embedded, gigabytes
 from bench.servers import Server, serving
 from bench.tangle import GeneratorSettings, Tangle
 from bench.traffic import HOT_TAG, Wallet
-from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.sqlite.stored_form import rows_table
-from etl.engine.current import ENGINES, SAIL
+from etl.engine.current import ENGINES, SAIL, SPARK
 from ledger.crypto.bech32 import format_address
 
 HOT_TAGS, HOT_OUTPUTS = 0.4, 0.35
 """The shares of tagged data under one tag, and of outputs of one address."""
 
 PAGE_SIZE, FAR, TIMES, SHOWN = 100, 10_000, 50, 8
-GB = 10**9
 
 
 def steps(tangle: Tangle, folder: Path, messages: int, step: int) -> Iterator[Path]:
@@ -62,61 +61,28 @@ def steps(tangle: Tangle, folder: Path, messages: int, step: int) -> Iterator[Pa
     shutil.rmtree(place)
 
 
-def gigabytes(*places: Path) -> float:
-    """The size of files and folders."""
-    files = (file for place in places for file in ([place] if place.is_file() else place.rglob("*")))
-    return sum(file.stat().st_size for file in files if file.is_file()) / GB
-
-
-def generation(folder: Path) -> Path:
-    """The served file of a store."""
-    return folder / (folder / "CURRENT").read_text().strip()
-
-
-def filled(options: argparse.Namespace, made_of: GeneratorSettings, store: StoreSettings, folder: Path) -> int:
+def filled(options: argparse.Namespace, tangle: Tangle, place: Place, store: StoreSettings, lake: Path) -> int:
     """Loads the steps that the disk has space for, and returns the number of messages."""
-    tangle, total, stored = tangle_of(made_of), 0, 0.0
-    genesis: tuple[str, ...] = ("--genesis", str(folder.parent / "genesis.json"))
-    for place in steps(tangle, folder.parent, options.messages, options.step):
+    total, stored, folder = 0, 0.0, options.folder
+    for archive in steps(tangle, folder, options.messages, options.step):
         growth = stored * options.step / total if total else 0.0
         needed, free = stored + 2 * growth + options.free_gb, shutil.disk_usage(folder).free / GB
         if free < needed:
             print(f"ends after {total:,} messages: {free:.1f} GB are free, the next step needs {needed:.1f}")
             break
-        if not total:
-            shutil.copy(place / "genesis.json", folder.parent / "genesis.json")
         print(machine())
-        done = load(store, "local[*]", place, *genesis)
-        genesis = ()
-        check(done.report, place)
+        genesis = () if total else ("--genesis", str(archive / "genesis.json"))
+        done = load(store, place.master, archive, *genesis)
+        check(done.report, archive)
         total += done.report["messages"]
-        stored, lake = gigabytes(generation(folder)), gigabytes(folder / "lake")
         show(f"{total:,}", done)
-        print(
-            f"{'':10} store {stored:.2f} GB, {stored * GB / total:,.0f} bytes per message; "
-            f"lake {lake:.2f} GB, {lake * GB / total:,.0f} bytes per message",
-            flush=True,
+        stored = gigabytes(place.files)
+        sizes = (
+            f"{name} {size:.2f} GB, {size * GB / total:,.0f} bytes per message"
+            for name, size in (("store", stored), ("lake", gigabytes(lake)))
         )
+        print(f"{'':10} {'; '.join(sizes)}", flush=True)
     return total
-
-
-def partitions(file: Path) -> Iterator[str]:
-    """The largest partition of each table with more than one row in it, largest first."""
-    found = []
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        stored = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-        for table in schema.TABLES:
-            if not table.clustering or rows_table(table) not in stored:
-                continue
-            columns = [name for (_, name, *_) in connection.execute(f"PRAGMA table_info({rows_table(table)})")]
-            key = "partition_number" if "partition_number" in columns else ", ".join(table.partition)
-            (largest,) = connection.execute(
-                f"SELECT max(rows) FROM (SELECT count(*) AS rows FROM {rows_table(table)} GROUP BY {key})"  # noqa: S608
-            ).fetchone()
-            found.append((largest or 0, table.name))
-    for largest, name in sorted(found, reverse=True):
-        if largest > 1:
-            yield f"{name} {largest:,}"
 
 
 class Client:
@@ -187,24 +153,31 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, default=SAIL, help="engine of the loads")
     parser.add_argument("--free-gb", type=float, default=8, help="gigabytes of the disk that stay free")
     parser.add_argument("--rebuild", action=argparse.BooleanOptionalAction, default=True, help="also rebuild the store")
+    parser.add_argument("--cluster", action="store_true", help="fill three Cassandra nodes from a Spark cluster")
     options = parser.parse_args()
-    os.environ["PERMANODE_ETL_ENGINE"] = options.engine
+    options.folder = options.folder.absolute()
+    options.folder.mkdir(parents=True)
+    lake, genesis = options.folder / "lake", options.folder / "genesis.json"
+    os.environ["PERMANODE_ETL_ENGINE"] = SPARK if options.cluster else options.engine
+    os.environ["PERMANODE_ETL_LAKE"] = str(lake)
     made_of = SETTINGS[options.protocol](hot_tag=HOT_TAGS, hot_address=HOT_OUTPUTS)
-    folder = options.folder.absolute() / "store"
-    folder.mkdir(parents=True)
+    tangle = tangle_of(made_of)
+    genesis.write_text(json.dumps(tangle.genesis()))
     if options.protocol == "stardust":
-        os.environ["PERMANODE_STORE_PROTOCOL_PARAMETERS"] = str(folder.parent / "genesis.json")
-    store = StoreSettings(url=f"sqlite:///{folder}", network=made_of.network)
-    migrate(store)
-    total = filled(options, made_of, store, folder)
-    print(f"rows of the largest partitions: {', '.join(islice(partitions(generation(folder)), SHOWN))}", flush=True)
-    asked(store, hot_address(made_of))
-    shown("analytics", run(store, "local[*]", "analytics", "--all", "--json"), total)
-    if options.rebuild:
-        again = replace(store, url=f"sqlite:///{folder.parent / 'again'}")
-        os.environ["PERMANODE_ETL_LAKE"] = str(folder / "lake")
-        migrate(again)
-        shown("rebuild", run(again, "local[*]", "rebuild", "--json"), total)
+        os.environ["PERMANODE_STORE_PROTOCOL_PARAMETERS"] = str(genesis)
+    chosen = clustered(options.folder, made_of.network) if options.cluster else embedded(options.folder)
+    with chosen as place:
+        store = StoreSettings(url=place.url, network=made_of.network)
+        migrate(store)
+        total = filled(options, tangle, place, store, lake)
+        largest = (f"{name} {size}" for name, size in islice(place.largest().items(), SHOWN))
+        print(f"largest partitions: {', '.join(largest)}", flush=True)
+        asked(store, hot_address(made_of))
+        shown("analytics", run(store, place.master, "analytics", "--all", "--json"), total)
+        if options.rebuild:
+            again = replace(store, url=place.again)
+            migrate(again)
+            shown("rebuild", run(again, place.master, "rebuild", "--json", *place.bulk), total)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 and, as SSTables, into three nodes.
 """
 
-import os
 import subprocess
 import time
 import venv
@@ -19,13 +18,13 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from tests.cassandra_server import CassandraServer, running_together
 from tests.conftest import SAMPLE
-from tests.etl.commands import Process, permanode
+from tests.etl.commands import permanode
 from tests.etl.conftest import SETTINGS, Loading
 from tests.etl.store_rows import Tables, stored_rows
+from tests.spark_cluster import LOOPBACK, standalone
 
 pytestmark = pytest.mark.spark
 
-LOOPBACK = "127.0.0.1"
 BARE = ("pyspark", "py4j", "pyarrow")
 COUNTED = ("messages", "parents", "tags", "outputs_by_address")
 ALONE_S = 60
@@ -48,39 +47,9 @@ def executors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def master(executors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """A master and one worker from the pip package; (its URL, the folder where executors work)."""
     folder = tmp_path_factory.mktemp("cluster")
-    (home,) = executors.glob("lib/python*/site-packages/pyspark")
-    environment = {
-        "PATH": f"{executors / 'bin'}:{os.environ['PATH']}",
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": LOOPBACK,
-        "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
-    }
-    spark_class = [str(home / "bin" / "spark-class")]
-    listen = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
-    running: list[Process] = []
-    try:
-        running.append(
-            Process(
-                [*spark_class, "org.apache.spark.deploy.master.Master", *listen], cwd=folder, environment=environment
-            )
-        )
-        started = running[0].wait_for(lambda line: "Starting Spark master at spark://" in line)
-        assert started, running[0].printed()
-        url = started.rpartition(" at ")[2].strip()
-        limits = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work")]
-        running.append(
-            Process(
-                [*spark_class, "org.apache.spark.deploy.worker.Worker", *listen, *limits, url],
-                cwd=folder,
-                environment=environment,
-            )
-        )
-        assert running[1].wait_for(lambda line: "Successfully registered with master" in line), running[1].printed()
+    (spark,) = executors.glob("lib/python*/site-packages/pyspark")
+    with standalone(folder, executors, spark, workers=1, cores=2, memory="1g") as url:
         yield url, folder / "work"
-    finally:
-        for process in reversed(running):
-            process.kill()
 
 
 @pytest.mark.parametrize("package", ABSENT)
