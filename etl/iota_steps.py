@@ -292,8 +292,8 @@ def prove_and_analyse(run: IotaRun) -> IotaRun:
 def _prove_listings(run: IotaRun) -> None:
     if run.leaves is not None:
         with run.publication.report.timed("listings"):
-            found = None if run.changes is None else run.changes.changes
-            ListingTrees(run.publication, run.leaves, found).advance(days=run.days)
+            changes = None if run.changes is None else run.changes.files
+            ListingTrees(run.publication, run.leaves, changes).advance(days=run.days)
 
 
 def append_to_log(run: IotaRun) -> IotaRun:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -23,8 +22,9 @@ from db.store import Batch, Value
 from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_between
 from etl.completeness.message_leaves import MessageLeaves
 from etl.completeness.milestones import milestone_rows
+from etl.completeness.spread_changes import SpreadChanges
 from etl.completeness.trees import WrittenTree, write_tree
-from etl.completeness.updates import CHANGE, update_rows, updates_of
+from etl.completeness.updates import update_rows, updates_of
 from etl.engine.arrow_frames import collected
 from etl.report import Progress
 from etl.run_lease import AT_HEAD
@@ -87,12 +87,14 @@ class ListingTrees:
     Attributes:
         publication: the store, and the lake that the trees follow from.
         leaves: of messages.
-        found: CHANGES since genesis, if this run has them. Reading them from the store takes longer.
+        changes: a folder with all CHANGES since genesis, if this run has them. Reading the store takes longer.
     """
 
     publication: Publication
     leaves: MessageLeaves
-    found: DataFrame | None = None
+    changes: Path | None = None
+    _spread: SpreadChanges | None = None
+    """The changes of the milestones that this run hashes, from `changes`."""
     _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
     """Those of this run that a larger interval needs."""
 
@@ -110,6 +112,11 @@ class ListingTrees:
         if report.run.startswith(AT_HEAD) and not days:
             large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
             frontier = min(frontier, next((each.end - 1 for each in large), frontier))
+        if self.changes is not None and frontier > done:
+            begun = Interval(0, (done + 1) // size_of(0)).start
+            folder = self.publication.staging.folder("changes-by-milestone")
+            self._spread = SpreadChanges(folder, max(first, begun), frontier)
+            self._spread.write(self.changes)
         for step in self._steps(first, done, frontier):
             self.publication.notify(Progress("listings", step.done - done, frontier - done, "milestones"))
             self._write_step(first, done, step, frontier)
@@ -184,11 +191,9 @@ class ListingTrees:
 
     def _updates(self, start: int, to: int) -> pa.Table:
         """UPDATES of the milestones [start, to]."""
-        if self.found is None:
-            return updates_of(self.publication.reads.changes(start, to))
-        return updates_of(
-            collected(self.found.where(F.col("milestone_index").between(start, to)).select(*CHANGE.names))
-        )
+        if self._spread is not None and start >= self._spread.first:
+            return updates_of(self._spread.between(start, to))
+        return updates_of(self.publication.reads.changes(start, to))
 
     def _milestones(self, start: int, to: int, updates: Future[pa.Table]) -> list[tuple[Value, ...]]:
         """The rows of milestone_roots of the milestones [start, to]. `updates`: theirs, and perhaps of earlier ones."""
