@@ -53,6 +53,11 @@ MILESTONES_AT_ONCE = 1_000
 FIRST_NEAR = 1_000
 """Maximum of milestones for which a first ledger state uses single steps, because joins would read just as much."""
 
+NEAR_PART = 3
+"""The part of a ledger's milestones that are applied as quickly from the store as by joins over all of them (measured:
+docs/performance.md). Only the joins need memory that grows with the ledger.
+"""
+
 STEPS_KEPT = 10
 """Number of frontiers whose rich list and distribution are kept for readers that read the frontier before. Those of the
 last milestones of UTC days are kept forever.
@@ -60,6 +65,13 @@ last milestones of UTC days are kept forever.
 
 DAYS_RANKED = "days_ranked"
 """keyspace_info key: the milestone from which every day has its rich list and distribution: the genesis."""
+
+
+def most_near(ledger_near: int, genesis: int, frontier: int) -> int:
+    """The maximum of milestones after the frontier that are applied from the store. `ledger_near`: the setting."""
+    if frontier == genesis:
+        return min(ledger_near, FIRST_NEAR)
+    return max(ledger_near, (frontier - genesis) // NEAR_PART) if ledger_near else 0
 
 
 class StateMeasures(Protocol):
@@ -120,8 +132,7 @@ class Ledger:
         complete = reads.complete() if self.within is None else intersect(reads.complete(), self.within)
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
-            most = self.publication.settings.ledger_near
-            is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
+            is_near = last - frontier <= most_near(self.publication.settings.ledger_near, genesis, frontier)
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             begin = Progress("ledger", frontier - genesis, last - genesis, "milestones")
             with report.counted_writes(self.publication.notify, begin, to - genesis):

@@ -26,7 +26,9 @@ def balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> Dat
     """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
     dust_allowance, dust_outputs = dust_change()
-    steps = changes.groupBy("address", "milestone_index").agg(
+    # What precedes the frontier is one step, so that memory does not grow with the ledger.
+    step = F.greatest("milestone_index", F.lit(frontier)).alias("milestone_index")
+    steps = changes.groupBy("address", step).agg(
         F.sum(sign * F.col("amount")).alias("balance"),
         F.sum(sign).alias("unspent_count"),
         F.sum(dust_allowance).alias("dust_allowance"),

@@ -143,9 +143,10 @@ def far(
     held_by = owned_here(publication, genesis_outputs(held).unionByName(made), () if null else HOLDERS)
     created = _with(created_by(held_by), null)
     known = created.select("output_id", *(name for name in OWNED if name not in null))
-    # A selective lake does not have what else its transactions spend.
-    how = "left" if publication.owners is None else "inner"
-    spent = _with(_spent(tables.spent(messages)).join(known, "output_id", how), null)
+    # A selective lake does not have what else its transactions spend. Sail holds the left side of a join in memory, and
+    # rows that spend are longer.
+    how = "right" if publication.owners is None else "inner"
+    spent = _with(known.join(_spent(tables.spent(messages)), "output_id", how), null)
     whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in values))
     folder = publication.staging.write("changes", whole)
     written = publication.spark.read.schema(whole.schema).parquet(str(folder))

@@ -144,8 +144,9 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
     """FACTS of the inputs that were created since genesis."""
     wanted = conflicts.select(F.explode("inputs").alias("output_id")).distinct()
     place = F.struct("milestone_index", "white_flag_index")
+    # Sail holds the left side of a join in memory.
     found = (
-        changes.join(wanted, "output_id", "left_semi")
+        wanted.join(changes, "output_id")
         .groupBy("output_id")
         .agg(
             *(F.any_value(name).alias(name) for name in ("output_type", "address", "amount")),

@@ -21,7 +21,7 @@ from db.admin.migrate import REWRITTEN, migrate
 from db.connect import open_store
 from db.store import StoreMismatch
 from etl.ledger_state import rich_list
-from etl.ledger_state.advance import Ledger
+from etl.ledger_state.advance import Ledger, most_near
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
@@ -319,3 +319,19 @@ def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path
     assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2]
     for table in ("rich_list", "distribution"):
         assert {row["ledger_index"] for row in rows[table]} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("ledger_near", "frontier", "most"),
+    [
+        (10_000, 100, 1_000),
+        (500, 100, 500),
+        (0, 100, 0),
+        (10_000, 101, 10_000),
+        (10_000, 30_103, 10_001),
+        (0, 30_103, 0),
+    ],
+)
+def test_the_milestones_that_are_applied_from_the_store(ledger_near: int, frontier: int, most: int) -> None:
+    """The ledger begins at milestone 100. Expected: as docs/settings.md describes `ledger_near`."""
+    assert most_near(ledger_near, 100, frontier) == most
