@@ -99,6 +99,7 @@ def _bytes_of_partitions(server: CassandraServer, keyspace: str) -> dict[str, st
     """Bytes of the largest partition of each table on one node, of those in files."""
     command = [*server.nodetool(), "tablestats", "-F", "json", keyspace]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    tables = json.loads(printed)[keyspace]["tables"]
+    # Lines of a log precede the document.
+    tables = json.loads(printed[printed.index("{\n") :])[keyspace]["tables"]
     found = {name: int(each["compacted_partition_maximum_bytes"]) for name, each in tables.items()}
     return {name: f"{found[name]:,} bytes" for name in sorted(found, key=lambda name: -found[name]) if found[name]}
