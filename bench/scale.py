@@ -51,14 +51,16 @@ PAGE_SIZE, FAR, TIMES, SHOWN = 100, 10_000, 50, 8
 def steps(tangle: Tangle, folder: Path, messages: int, step: int) -> Iterator[Path]:
     """Generates the archives of the steps, and deletes each when the next one is taken."""
     made, place = 0, folder / "step"
-    while made < messages:
+    try:
+        while made < messages:
+            started = time.perf_counter()
+            expected = write_archive(tangle, place, min(step, messages - made))
+            made += expected["messages"]
+            print(f"generated {expected['messages']:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
+            yield place
+            shutil.rmtree(place)
+    finally:
         shutil.rmtree(place, ignore_errors=True)
-        started = time.perf_counter()
-        expected = write_archive(tangle, place, min(step, messages - made))
-        made += expected["messages"]
-        print(f"generated {expected['messages']:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
-        yield place
-    shutil.rmtree(place)
 
 
 def filled(options: argparse.Namespace, tangle: Tangle, place: Place, store: StoreSettings, lake: Path) -> int:
