@@ -130,7 +130,7 @@ def walk(client: Client, name: str, path: str, pages: int) -> None:
     )
 
 
-def asked(store: StoreSettings, address: str) -> None:
+def show_pages(store: StoreSettings, address: str) -> None:
     """Prints the times of the pages of the hottest keys, and the server's memory."""
     with serving(store.url, store.network) as server:
         client, base = Client(server), f"/api/{store.network}/explorer/v2"
@@ -174,7 +174,7 @@ def main() -> None:
         total = filled(options, tangle, place, store, lake)
         largest = (f"{name} {size}" for name, size in islice(place.largest().items(), SHOWN))
         print(f"largest partitions: {', '.join(largest)}", flush=True)
-        asked(store, hot_address(made_of))
+        show_pages(store, hot_address(made_of))
         shown("analytics", run(store, place.master, "analytics", "--all", "--json"), total)
         if options.rebuild:
             again = replace(store, url=place.again)

@@ -29,7 +29,7 @@ def standalone(folder: Path, python: Path, spark: Path, *, workers: int, cores: 
     with ExitStack() as running:
 
         def started(name: str, text: str, *options: str) -> str:
-            command = [str(spark / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *listen, *options]
+            command = [str(spark / "bin" / "spark-class"), name, *listen, *options]
             process = Process(command, cwd=folder, environment=environment)
             running.callback(process.kill)
             found = process.wait_for(lambda line: text in line)
@@ -37,7 +37,8 @@ def standalone(folder: Path, python: Path, spark: Path, *, workers: int, cores: 
                 raise RuntimeError(f"{name} did not start: {process.printed()}")
             return found
 
-        url = started("master.Master", "Starting Spark master at spark://").rpartition(" at ")[2].strip()
+        line = started("org.apache.spark.deploy.master.Master", "Starting Spark master at spark://")
+        url = line.rpartition(" at ")[2].strip()
         for _ in range(workers):
-            started("worker.Worker", "Successfully registered with master", *limits, url)
+            started("org.apache.spark.deploy.worker.Worker", "Successfully registered with master", *limits, url)
         yield url

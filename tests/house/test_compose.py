@@ -201,7 +201,7 @@ def test_the_keyspace_is_the_one_that_the_store_names() -> None:
 
 
 def test_spark_runs_as_the_cluster_test_runs_it() -> None:
-    tested = (ROOT / "tests/etl/writers/test_cluster.py").read_text("utf-8")
+    tested = (ROOT / "tests/spark_cluster.py").read_text("utf-8")
     found = services(*CLUSTER)
     started = {name: words(found[name]["entrypoint"]) for name in ("spark-master", "spark-worker")}
     for program, kind in started.values():
