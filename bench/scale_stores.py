@@ -98,7 +98,8 @@ def clustered(folder: Path, network: str) -> Iterator[Place]:
 
 
 def _bytes_of_partitions(server: CassandraServer, keyspace: str) -> dict[str, str]:
-    """Bytes of the largest partition of each table on one node, of those in files."""
+    """Bytes of the largest partition of each table on one node."""
+    subprocess.run([*server.nodetool(), "flush", keyspace], check=True, capture_output=True)
     command = [*server.nodetool(), "tablestats", "-F", "json", keyspace]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     # Lines of a log precede the document.
