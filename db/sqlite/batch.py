@@ -6,7 +6,7 @@ Rows are counted as they pass, because SQLite does not count rows that already e
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
 
@@ -34,11 +34,20 @@ STATEMENT_BYTES = 16_000
 class SqliteBatch:
     """Upserts and deletes in one open transaction."""
 
-    def __init__(self, connection: apsw.Connection, clock: Callable[[], float]) -> None:
-        self.connection = connection
+    def __init__(self, opened: Callable[[], apsw.Connection], clock: Callable[[], float]) -> None:
+        """`opened` returns the connection with the transaction, and waits until it has the earlier rows."""
         self.written: dict[str, int] = {}
+        self._opened = opened
         self._clock = clock
-        self._numbers = PartitionNumbers(connection)
+
+    @cached_property
+    def connection(self) -> apsw.Connection:
+        """The connection. Waits until it has the earlier rows."""
+        return self._opened()
+
+    @cached_property
+    def _numbers(self) -> PartitionNumbers:
+        return PartitionNumbers(self.connection)
 
     def upsert(
         self,

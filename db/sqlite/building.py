@@ -6,6 +6,7 @@ Invariants:
 3. Nothing is durable or visible before `publish` (db/sqlite/files.py).
 """
 
+import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
@@ -26,6 +27,9 @@ from db.store import LeaveOut, Unreadable
 PAGE_BYTES = 16_384
 """Page size of a new generation: messages of up to 4 kB fit into leaf pages without overflow pages."""
 
+PAGES_AT_ONCE = 4_096
+"""Pages that are copied at once. A copy that is not needed any more ends after them."""
+
 
 def create(file: Path) -> apsw.Connection:
     """Creates an empty generation."""
@@ -38,7 +42,22 @@ def create(file: Path) -> apsw.Connection:
     return connection
 
 
-def copy(
+def has_same_pages(served: Path) -> bool:
+    """Whether a new generation may begin with the pages of the served one."""
+    return has_checksums(served) and form_of(served) == FORM
+
+
+def copy_pages(served: Path, target: apsw.Connection, stopped: threading.Event) -> None:
+    """Copies the served generation into an empty one, page by page, until all are copied or `stopped` is set.
+
+    Raises apsw's errors for pages that differ from their checksums.
+    """
+    with closing(connect(served)) as source, target.backup("main", source, "main") as pages:
+        while not (pages.done or stopped.is_set()):
+            pages.step(PAGES_AT_ONCE)
+
+
+def copy_rows(
     served: Path,
     target: apsw.Connection,
     tables: Sequence[Table],
@@ -49,10 +68,6 @@ def copy(
 
     Raises apsw's errors for rows that cannot be read, unless `leave_out` is given.
     """
-    if not without and leave_out is None and has_checksums(served) and form_of(served) == FORM:
-        with closing(connect(served)) as source, target.backup("main", source, "main") as pages:
-            pages.step()
-        return
     damaged = frozenset[str]() if leave_out is None else damaged_tables(served)
     target.execute("PRAGMA main.journal_mode = OFF")
     target.execute("ATTACH ? AS served", (f"{served.resolve().as_uri()}?mode=ro",))
@@ -81,7 +96,7 @@ def _copy_table(target: apsw.Connection, table: Table, names: Sequence[str]) -> 
     """Copies all rows, in the order of their key."""
     read = ", ".join(_expiring(table, names))
     rows = target.execute(f"SELECT {read} FROM served.{table.name} ORDER BY {order_of(table)}")
-    SqliteBatch(target, time.time).upsert(table, names, rows, expiring=True)
+    SqliteBatch(lambda: target, time.time).upsert(table, names, rows, expiring=True)
 
 
 def _expiring(table: Table, names: Sequence[str]) -> list[str]:
@@ -110,7 +125,7 @@ def _copy_readable(
     with closing(connect(served)) as checked, closing(connect(served)) as unchecked:
         ignore_checksums(unchecked)
         rows = readable(read_rows(checked, unchecked, table, _expiring(table, names)))
-        number = SqliteBatch(target, time.time).upsert(table, names, rows, expiring=True)
+        number = SqliteBatch(lambda: target, time.time).upsert(table, names, rows, expiring=True)
     partitions = partitions_table(table)
     if partitions in damaged:
         # Rows of a partition that the dictionary does not contain are not found.

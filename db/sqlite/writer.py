@@ -1,7 +1,9 @@
 """The two ways to write a store: a transaction on the served generation, and a next generation beside it."""
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -47,7 +49,7 @@ class Writer:
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            yield SqliteBatch(connection, self._clock)
+            yield SqliteBatch(lambda: connection, self._clock)
             with self._fence():
                 connection.execute("COMMIT")
         except BaseException:
@@ -70,21 +72,13 @@ class Writer:
         served = current_generation(self._path) if first else served_generation(self._path)
         self.close()
         generation = next_generation(self._path)
-        connection = building.create(self._path / generation)
-        try:
-            if served is not None:
-                building.copy(self._path / served, connection, self._tables, without, leave_out)
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = OFF")
-            batch = SqliteBatch(connection, self._clock)
-            connection.execute("BEGIN")
-            yield batch
+        with closing(building.create(self._path / generation)) as connection:
+            with self._filled(connection, served, without, leave_out) as filled:
+                yield SqliteBatch(filled, self._clock)
             connection.execute("COMMIT")
             # The header says WAL from here. Leaving exclusive mode first allows the side files to be removed at close.
             connection.execute("PRAGMA locking_mode = NORMAL")
             connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
         check_built(self._path / generation)
         fsync_generation(self._path, generation)
         with self._fence():
@@ -92,6 +86,39 @@ class Writer:
         damage.forget(self._path)
         self._readers.look_again()
         remove_leftovers(self._path)
+
+    @contextmanager
+    def _filled(
+        self, connection: apsw.Connection, served: str | None, without: Collection[Table], leave_out: LeaveOut | None
+    ) -> Iterator[Callable[[], apsw.Connection]]:
+        """A function that returns this connection, with the rows of the served generation and a transaction.
+
+        Pages are copied while the block prepares its first rows. An error of copying is raised by that function, and
+        at the end of the block.
+        """
+        stopped = threading.Event()
+
+        def fill(*, with_pages: bool) -> apsw.Connection:
+            if served is not None and with_pages:
+                building.copy_pages(self._path / served, connection, stopped)
+            elif served is not None:
+                building.copy_rows(self._path / served, connection, self._tables, without, leave_out)
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("BEGIN")
+            return connection
+
+        if served is None or without or leave_out is not None or not building.has_same_pages(self._path / served):
+            fill(with_pages=False)
+            yield lambda: connection
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
+            filling = pool.submit(fill, with_pages=True)
+            try:
+                yield filling.result
+                filling.result()
+            finally:
+                stopped.set()
 
     def close(self) -> None:
         """Checkpoints what was appended, and closes the file."""
