@@ -9,6 +9,7 @@ Invariants:
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,9 @@ from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 50_000
 """Messages of a step, about. Their ids and changes are read while the leaves of the step before are hashed."""
+
+TILES_AT_ONCE = 1_024
+"""Tiles of the store that are merged at once."""
 
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
@@ -241,9 +245,15 @@ class ListingTrees:
         return sum(1 for _ in stored) == int(tiles)
 
     def _stored(self, interval: Interval) -> Iterator[pa.Table]:
-        for row in self.publication.reads.tiles(*interval):
-            tile = decode_tile(row["tile"], row["leaves"], b"")
-            columns = [tile.places, tile.encoded, tile.hashes]
+        """LEAVES of many tiles at once: merging takes nearly as long for one tile as for a thousand."""
+        rows = iter(self.publication.reads.tiles(*interval))
+        while some := [*islice(rows, TILES_AT_ONCE)]:
+            tiles = [decode_tile(row["tile"], row["leaves"], b"") for row in some]
+            columns = (
+                chain.from_iterable(tile.places for tile in tiles),
+                chain.from_iterable(tile.encoded for tile in tiles),
+                chain.from_iterable(tile.hashes for tile in tiles),
+            )
             yield pa.table([pa.array(each, kind.type) for each, kind in zip(columns, LEAVES, strict=True)], LEAVES)
 
     def _write(self, interval: Interval, leaves: Iterator[pa.Table]) -> None:

@@ -20,7 +20,7 @@ from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
 from db.listing import turns
 from db.schema.migration_files import check
-from db.sqlite import checksums
+from db.sqlite import building, checksums
 from db.sqlite import files as sqlite_files
 from db.sqlite import readers as sqlite_readers
 from db.sqlite import writer as sqlite_writer
@@ -75,6 +75,47 @@ def test_a_publication_is_a_new_file_and_the_old_one_goes(settings, folder):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
+
+
+def test_the_first_rows_are_prepared_while_pages_are_copied(settings, monkeypatch):
+    copy_pages, prepared = building.copy_pages, threading.Event()
+
+    def waiting(*arguments):
+        assert prepared.wait(9)
+        copy_pages(*arguments)
+
+    monkeypatch.setattr(building, "copy_pages", waiting)
+    store = reopened(settings)
+    put(store, 1, publish=False)
+    with store.batch(publish=True) as batch:
+        prepared.set()
+        batch.upsert(schema.sync, KEY, [(0, 2)])
+    assert milestones(store) == [2, 1]
+    store.close()
+
+
+def test_a_batch_that_raises_ends_the_copy_of_pages(settings, folder, monkeypatch):
+    copy_pages, copied = building.copy_pages, []
+
+    def slow(served, target, stopped):
+        stopped.wait(9)
+        copy_pages(served, target, stopped)
+        copied.extend(target.execute("SELECT name FROM sqlite_master"))
+
+    def stop():
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr(building, "copy_pages", slow)
+    store = reopened(settings)
+    put(store, 1, publish=False)
+    with pytest.raises(RuntimeError, match="stop"), store.batch(publish=True):
+        stop()
+    assert not copied
+    monkeypatch.undo()
+    put(store, 2, publish=True)
+    assert milestones(store) == [2, 1]
+    assert len(list(folder.glob("gen-*.sqlite"))) == 1
+    store.close()
 
 
 def test_a_publication_carries_what_small_batches_wrote(settings):
