@@ -48,6 +48,9 @@ from etl.writers.choice import frame_writer, reject_bulk
 from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
 
+BYTES_OF_LAKE = 4
+"""Bytes of archive files whose rows take a byte of the lake, about."""
+
 
 def load(
     store_settings: StoreSettings,
@@ -299,7 +302,8 @@ def open_run(
         _note_engine(store, reads, settings.engine)
         notify(Progress(settings.engine, 1, 1, "started"))
         stack.enter_context(run_scratch())
-        staging = stack.enter_context(closing(Staging(below / "staging", size or 0)))
+        sorted_bytes = BYTES_OF_LAKE * bytes_of([Path(root)]) if size is None else size
+        staging = stack.enter_context(closing(Staging(below / "staging", sorted_bytes)))
         lake = Lake(spark, root, run)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)

@@ -246,7 +246,7 @@ class ListingTrees:
 
     def _stored(self, interval: Interval) -> Iterator[pa.Table]:
         """LEAVES of many tiles at once: merging takes nearly as long for one tile as for a thousand."""
-        rows = iter(self.publication.reads.tiles(*interval))
+        rows = self.publication.reads.tiles(*interval)
         while some := [*islice(rows, TILES_AT_ONCE)]:
             tiles = [decode_tile(row["tile"], row["leaves"], b"") for row in some]
             columns = (
