@@ -275,7 +275,7 @@ def open_run(
     """Opens the store, takes its lease, starts a session and opens the lake; closes all of them at the end.
 
     `span`: how long the run takes. None: as long as the analytics of all messages in the store. `size`: bytes of the
-    input, which select the engine. Default: those of the lake. `at_head`: this is a run of a follower.
+    input, which decide on the engine and its sorts. Default: by those of the lake. `at_head`: a run of a follower.
     """
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")

@@ -96,27 +96,31 @@ class Writer:
         Pages are copied while the block prepares its first rows. An error of copying is raised by that function, and
         at the end of the block.
         """
-        stopped = threading.Event()
 
-        def fill(*, with_pages: bool) -> apsw.Connection:
-            if served is not None and with_pages:
-                building.copy_pages(self._path / served, connection, stopped)
-            elif served is not None:
-                building.copy_rows(self._path / served, connection, self._tables, without, leave_out)
+        def begin() -> apsw.Connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("BEGIN")
             return connection
 
-        if served is None or without or leave_out is not None or not building.has_same_pages(self._path / served):
-            fill(with_pages=False)
+        source = None if served is None else self._path / served
+        if source is None or without or leave_out is not None or not building.has_same_pages(source):
+            if source is not None:
+                building.copy_rows(source, connection, self._tables, without, leave_out)
+            begin()
             yield lambda: connection
             return
+        stopped = threading.Event()
+
+        def with_pages() -> apsw.Connection:
+            building.copy_pages(source, connection, stopped)
+            return begin()
+
         with ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
-            filling = pool.submit(fill, with_pages=True)
+            filled = pool.submit(with_pages)
             try:
-                yield filling.result
-                filling.result()
+                yield filled.result
+                filled.result()
             finally:
                 stopped.set()
 

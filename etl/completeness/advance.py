@@ -24,7 +24,7 @@ from etl.completeness.leaves import LEAVES, Shared, leaves_of, merged, with_betw
 from etl.completeness.message_leaves import MessageLeaves
 from etl.completeness.milestones import milestone_rows
 from etl.completeness.spread_changes import SpreadChanges
-from etl.completeness.trees import WrittenTree, write_tree
+from etl.completeness.trees import STEP, WrittenTree, write_tree
 from etl.completeness.updates import update_rows, updates_of
 from etl.engine.arrow_frames import collected
 from etl.report import Progress
@@ -36,9 +36,6 @@ from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 50_000
 """Messages of a step, about. Their ids and changes are read while the leaves of the step before are hashed."""
-
-TILES_AT_ONCE = 1_024
-"""Tiles of the store that are merged at once."""
 
 HEAD_LEVEL = 2
 """The highest level that every load of a follower completes. The others take seconds to hours of merging, so they wait
@@ -245,9 +242,9 @@ class ListingTrees:
         return sum(1 for _ in stored) == int(tiles)
 
     def _stored(self, interval: Interval) -> Iterator[pa.Table]:
-        """LEAVES of many tiles at once: merging takes nearly as long for one tile as for a thousand."""
+        """LEAVES of an interval of the store, STEP at a time, because each table that is merged takes a while."""
         rows = self.publication.reads.tiles(*interval)
-        while some := [*islice(rows, TILES_AT_ONCE)]:
+        while some := [*islice(rows, STEP // WIDTH)]:
             tiles = [decode_tile(row["tile"], row["leaves"], b"") for row in some]
             columns = (
                 chain.from_iterable(tile.places for tile in tiles),

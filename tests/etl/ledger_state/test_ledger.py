@@ -138,11 +138,11 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(
     loading, _ = everywhere.loaded("chrysalis from genesis", ledger_near=0)
     check(loading.rows(), reference((100_000, 100_000)))
     other = everywhere((9, 2), lake=str(loading.folder / "lake"), ledger_near=0)
-    in_memory, shares = frame_writer.write_sorted, []
+    sort, shares = frame_writer.write_sorted, []
 
     def write_sorted(frame: TableFrame, folder: Path, count: int) -> None:
         shares.append(count)
-        in_memory(frame, folder, count)
+        sort(frame, folder, count)
 
     # The lake is small, and it is sorted like a large one.
     monkeypatch.setattr(frame_writer, "SHARE_BYTES", 1 << 18)
