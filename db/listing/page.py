@@ -19,6 +19,7 @@ from db.listing import chronicle_paging_state as chronicle_state
 from db.listing.cursor import Cursor, CursorError, checks_of, format_cursor, parse_cursor
 from db.listing.spans import within
 from db.listing.streams import (
+    BegunStream,
     Sieve,
     Source,
     Stream,
@@ -241,6 +242,7 @@ class _Reader:
         if after and after.pending != self._parts[0]:
             self._parts.pop(0)
         self._stream: Stream | None = None
+        self._final: Stream | None = None
 
     @property
     def pending(self) -> bool:
@@ -259,7 +261,7 @@ class _Reader:
                 self._stream = self._open()
             rows = await self._stream.next(limit)
             if rows:
-                return rows, await self._kept(rows)
+                return rows, await self._kept(rows, limit)
             self._parts.pop(0)
             self._stream = self._start = None
         return [], []
@@ -276,6 +278,8 @@ class _Reader:
         if self.pending:
             assert self._listing.pending is not None
             return self._listing.pending(self._store, self._start, self._newest)
+        if self._final is not None:
+            return self._final
         if self._start is None and self._newest and self._listing.pending and self._final_to is not None:
             self._start = Bound((self._final_to,))
         source = merged(self._listing.sources, self._listing.table, self._listing.sieve)
@@ -285,11 +289,11 @@ class _Reader:
             source = within(source, self._listing.window.milestones)
         return source(self._store, self._start, self._newest)
 
-    async def _kept(self, rows: list[Row]) -> list[Row]:
+    async def _kept(self, rows: list[Row], limit: int) -> list[Row]:
         if self.pending:
             # Keep rows that `messages` does not contain, or only in a milestone that is not final in this listing.
             if self._final_to is None:
-                self._final_to = await self._newest_milestone() if self.as_of is None else self.as_of
+                self._final_to = await self._newest_milestone(limit) if self.as_of is None else self.as_of
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
             kept = [message is None or message["milestone_index"] > self._final_to for message in found]
             rows = list(compress(rows, kept))
@@ -302,7 +306,12 @@ class _Reader:
             return await self._listing.keep(rows, self.as_of)
         return rows
 
-    async def _newest_milestone(self) -> int:
-        """The milestone of the listing's newest final row; -1 without one."""
-        rows = await merged(self._listing.sources, self._listing.table)(self._store, None, True).next(1)  # noqa: FBT003
+    async def _newest_milestone(self, limit: int) -> int:
+        """The milestone of the listing's newest final row; -1 without one. If this row follows the pending ones, up to
+        `limit` rows are read at once.
+        """
+        stream = merged(self._listing.sources, self._listing.table)(self._store, None, True)  # noqa: FBT003
+        rows = await stream.next(limit if self._newest else 1)
+        if self._newest:
+            self._final = BegunStream(rows, stream)
         return int(rows[0]["milestone_index"]) if rows else -1

@@ -210,6 +210,25 @@ class MergedStream:
         return rows
 
 
+class BegunStream:
+    """A stream whose first rows were read before."""
+
+    def __init__(self, rows: list[Row], following: Stream) -> None:
+        self._rows, self._following = rows, following
+
+    @property
+    def ended(self) -> bool:
+        """Whether all rows were returned and nothing follows them."""
+        return not self._rows and self._following.ended
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows: those read before come first."""
+        if not self._rows:
+            return await self._following.next(limit)
+        rows, self._rows = self._rows[:limit], self._rows[limit:]
+        return rows
+
+
 class ChainedStream:
     """Concatenates streams. All rows of a stream precede those of the next."""
 
