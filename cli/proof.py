@@ -33,7 +33,10 @@ def check_proof(
     ] = None,
     threshold: Annotated[
         int | None,
-        typer.Option(min=1, help="Signatures that a milestone needs. Default: one per key that may sign it."),
+        typer.Option(
+            min=1,
+            help="Signatures that a milestone needs. Default: as many as the milestone with the fewest keys has keys.",
+        ),
     ] = None,
     keys: Annotated[
         str | None,

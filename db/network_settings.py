@@ -67,7 +67,10 @@ class NetworkSettings:
         },
     )
     coordinator_threshold: int = field(
-        default=0, metadata={"help": "signatures that a milestone needs; 0: one per key that may sign it"}
+        default=0,
+        metadata={
+            "help": "signatures that a milestone needs; 0: as many as the milestone with the fewest keys has keys"
+        },
     )
 
     log_key: str = field(

@@ -116,7 +116,7 @@ def _of_carrier(milestone: Milestone, message: bytes) -> frozenset[str]:
     if not isinstance(milestone, chrysalis.Milestone):
         return frozenset()
     try:
-        carries = chrysalis.decode_message(message).payload == milestone
+        carries = chrysalis.milestone_of(chrysalis.decode_message(message)) == milestone
     except CodecError:
         carries = False
     return frozenset({REFERENCED}) if carries else frozenset()

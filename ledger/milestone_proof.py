@@ -38,8 +38,11 @@ def parse_coordinator(texts: Sequence[str], threshold: int) -> Coordinator | Non
 
 
 def default_threshold(ranges: Sequence[KeyRange]) -> int:
-    """The default threshold: the least number of keys that may sign a milestone, over the ranges' first milestones."""
-    return min(sum(other.holds(each.first) for other in ranges) for each in ranges)
+    """The default threshold: the number of keys that may sign the milestone which the fewest may sign. Where a key
+    replaces another one, both may sign some milestones, and one of them does.
+    """
+    edges = {edge for each in ranges for edge in (each.first, each.first if each.last is None else each.last + 1)}
+    return min(filter(None, (len({each.public_key for each in ranges if each.holds(edge)}) for edge in edges)))
 
 
 def find_signature_fault(milestone: Milestone, coordinator: Coordinator) -> str | None:

@@ -304,12 +304,13 @@ _ROW = tuple(name for name in _FLAT if name != "payload_kind")
 
 
 def _own_message(checked: Checked) -> bytes | None:
-    """The message that contains a Chrysalis milestone: the first in white-flag order, else by id."""
+    """The message that carries a Chrysalis milestone: the first in white-flag order, else by id."""
     own = (
         entry.message_id
         for entry, _ in checked.messages
-        if isinstance(entry.message.payload, chrysalis.Milestone)
-        and entry.message.payload.index == checked.milestone_index
+        if isinstance(entry.message, chrysalis.Message)
+        and (milestone := chrysalis.milestone_of(entry.message)) is not None
+        and milestone.index == checked.milestone_index
     )
     return next(own, None) if checked.verified else min(own, default=None)
 

@@ -18,7 +18,7 @@ from ledger.transparency.errors import LogError
 from ledger.transparency.logged_records import LoggedRecords
 from ledger.transparency.positions import milestone_at
 from ledger.transparency.records import MilestoneRecord
-from ledger.transparency.tiled_tree import TiledTree, first_difference
+from ledger.transparency.tiled_tree import first_difference, proved_root
 from ledger.transparency.tiles import TileReader
 
 AT_ONCE = 100_000
@@ -87,7 +87,7 @@ def check_same(
         raise LogForked(f"the log of {names[0]} is {head.origin}, that of {names[1]} {other.origin}. {outcome}")
     size = min(head.size, other.size)
     roots = [
-        each.root if each.size == size else TiledTree(size, read).root()
+        each.root if each.size == size else proved_root(size, each.size, each.root, read)
         for each, read in ((head, tiles), (other, other_tiles))
     ]
     if roots[0] == roots[1]:

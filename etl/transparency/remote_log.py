@@ -14,7 +14,7 @@ from ledger.transparency.keys import VerifierKey
 from ledger.transparency.note import parse_note
 from ledger.transparency.positions import last_milestone
 from ledger.transparency.records import Record, parse_record
-from ledger.transparency.tiled_tree import TiledTree
+from ledger.transparency.tiled_tree import TiledTree, proved_root
 from ledger.transparency.tiles import TILE_WIDTH, Place, narrow, places_of, split_bundle, split_tile, width_at
 
 TIMEOUT_S = 30.0
@@ -100,7 +100,7 @@ class RemoteLog:
         except ValueError as error:
             raise LogError(str(error)) from error
         self.is_whole = not is_selective or self._has_records()
-        if self.is_whole and self.root_at(self.size) != self.signed.checkpoint.root:
+        if self.is_whole and TiledTree(self.size, self.tile).root() != self.signed.checkpoint.root:
             raise LogError(f"the tiles of size {self.size} do not lead to the signed root")
 
     def read_json(self, url: str) -> dict[str, Any]:
@@ -108,8 +108,8 @@ class RemoteLog:
         return self._runner.run(self._http.json(url))
 
     def root_at(self, size: int) -> bytes:
-        """The root that the tiles have for the first `size` records."""
-        return TiledTree(size, self.tile).root()
+        """The root of the first `size` records, proved against the signed one. Raises LogError if it is not."""
+        return proved_root(size, self.size, self.signed.checkpoint.root, self.tile)
 
     def tile(self, level: int, number: int, width: int) -> bytes:
         """The first hashes of a tile. Raises LogError if the archive does not have it."""

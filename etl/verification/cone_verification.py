@@ -1,8 +1,9 @@
 """Verifies one milestone: recomputes ids, rejects messages outside the cone, derives the white-flag order, checks
 proofs.
 
-In Chrysalis the cone starts at the message with the milestone, which is its last message. In Stardust it starts at the
-milestone payload, which the line contains separately; the cone may be empty.
+In Chrysalis the cone starts at the message that carries the milestone, which is its last message and has the parents
+that the coordinator signed. In Stardust it starts at the milestone payload, which the line contains separately; the
+cone may be empty.
 
 Invariants:
 1. The functions are pure. A reject is a value with file, line, item and reason.
@@ -154,19 +155,28 @@ def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None
 
 
 def _chrysalis_order(result: Checked, by_id: ById) -> Order | str:
-    own = [
-        identity
-        for identity, (entry, _) in by_id.items()
-        if isinstance(entry.message.payload, chrysalis.Milestone)
-        and entry.message.payload.index == result.milestone_index
-    ]
+    own = [identity for identity, (entry, _) in by_id.items() if _carried(entry) == result.milestone_index]
     if not own:
-        return f"milestone: no message carries milestone {result.milestone_index}"
+        return _without_carrier(result.milestone_index, by_id)
     cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
     order = max((white_flag_order(identity, cone) for identity in sorted(own)), key=len)
     milestone = by_id[order[-1]][0].message.payload
     assert isinstance(milestone, chrysalis.Milestone)
     return milestone, order
+
+
+def _carried(entry: Entry) -> int | None:
+    """The index of the milestone that a Chrysalis message carries."""
+    milestone = chrysalis.milestone_of(entry.message) if isinstance(entry.message, chrysalis.Message) else None
+    return None if milestone is None else milestone.index
+
+
+def _without_carrier(index: int, by_id: ById) -> str:
+    for identity, (entry, _) in by_id.items():
+        payload = entry.message.payload
+        if isinstance(payload, chrysalis.Milestone) and payload.index == index:
+            return f"parents: those of the payload of milestone {index} expected in message {identity.hex()}"
+    return f"milestone: no message carries milestone {index}"
 
 
 def _stardust_order(result: Checked, by_id: ById) -> Order | str:
@@ -205,7 +215,7 @@ def _united(index: int, checked: list[Checked], coordinator: Coordinator | None)
         rejected = {reject.item for reject in one.rejects}
         if rejected and rejected <= right.keys():
             own = rejected.union(entry.message_id.hex() for entry, _ in one.messages)
-            completed = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec)
+            completed = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec, named=one.named)
             _order(completed, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
             if completed.verified:
                 return completed

@@ -46,8 +46,8 @@ def _milestone_of(index: int, known: Sequence[dict[str, Any]]) -> Milestone | No
             return payload if isinstance(payload, stardust_values.Milestone) and payload.index == index else None
     for row in known:
         if row["proof"] is None:
-            carried = chrysalis.decode_message(row["message"]).payload
-            if isinstance(carried, chrysalis.Milestone) and carried.index == index:
+            carried = chrysalis.milestone_of(chrysalis.decode_message(row["message"]))
+            if carried is not None and carried.index == index:
                 return carried
     return None
 

@@ -11,7 +11,7 @@ from etl.lake.checked import Checked, Kept
 from etl.sources.cone import INCLUDED, Message
 from etl.sources.rejects import Reject
 from ledger import ids
-from ledger.chrysalis import values as chrysalis
+from ledger.chrysalis import codec as chrysalis
 from ledger.crypto.audit_path import create_audit_paths
 from ledger.eras import Codec
 from ledger.inclusion_proof import APPLIED, REFERENCED, roots
@@ -152,7 +152,8 @@ def _prove(checked: Checked, milestone: Milestone, places: Sequence[int]) -> lis
 
 
 def _carries(checked: Checked, place: int, milestone: Milestone) -> bool:
-    return checked.messages[place][0].message.payload == milestone
+    message = checked.messages[place][0].message
+    return isinstance(message, chrysalis.Message) and chrysalis.milestone_of(message) == milestone
 
 
 def find_paths(checked: Checked, milestone: Milestone, places: Sequence[int]) -> list[Sequence[bytes]]:

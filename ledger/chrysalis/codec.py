@@ -84,6 +84,7 @@ __all__ = [
     "encode_output",
     "encode_payload",
     "encode_unlock",
+    "milestone_of",
     "parents_of",
     "payload_bytes",
     "payload_type",
@@ -139,6 +140,14 @@ def payload_type(message_bytes: bytes) -> int | None:
     """The type of the payload inside a valid encoded message, or None."""
     data = payload_bytes(message_bytes)
     return data[0] if data else None
+
+
+def milestone_of(message: Message) -> Milestone | None:
+    """The milestone that a message carries, or None. Its payload has the same parents (TIP-8): the coordinator signs
+    those of the payload only. To a node, a message with other parents is an ordinary one.
+    """
+    payload = message.payload
+    return payload if isinstance(payload, Milestone) and payload.parents == message.parents else None
 
 
 def parents_of(message_bytes: bytes) -> list[bytes]:

@@ -7,7 +7,16 @@ receives a proof verifies it against a checkpoint.
 
 from collections.abc import Callable
 
-from ledger.crypto.log_tree import EMPTY, HASH_BYTES, beside_leaf, beside_older, node_hash, split, tree_root
+from ledger.crypto.log_tree import (
+    EMPTY,
+    HASH_BYTES,
+    beside_leaf,
+    beside_older,
+    is_consistent,
+    node_hash,
+    split,
+    tree_root,
+)
 from ledger.transparency.errors import LogError
 from ledger.transparency.tiles import TILE_WIDTH, Place, TileReader, count_at, split_tile, width_at
 
@@ -72,6 +81,21 @@ class TiledTree:
             width = width_at(self._size, level, number)
             self._read[level, number] = split_tile(self._tile(level, number, width), width)
         return self._read[level, number]
+
+
+def proved_root(older: int, newer: int, newer_root: bytes, tile: TileReader) -> bytes:
+    """The root of the first `older` records of a log of `newer` records, proved against the root of all of them.
+
+    Without the proof, whoever serves the tiles could serve those of another log below the newer root.
+
+    Raises:
+        LogError: the tiles do not lead from one root to the other, or have a wrong width.
+    """
+    found = TiledTree(older, tile).root()
+    proof = TiledTree(newer, tile).consistency(older) if 0 < older < newer else []
+    if not is_consistent(older, newer, found, newer_root, proof):
+        raise LogError(f"the tiles of its first {older:,} records do not lead to the root of all {newer:,}")
+    return found
 
 
 def tiles_beside_leaf(size: int, index: int) -> list[Place]:

@@ -8,7 +8,7 @@ import pytest
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.json import parse_milestone_json
 from ledger.eras import Coordinator, KeyRange
-from ledger.milestone_proof import find_signature_fault, parse_key_range
+from ledger.milestone_proof import default_threshold, find_signature_fault, parse_key_range
 from ledger.stardust import values as stardust_values
 from ledger.stardust.json_parse import parse_milestone_json as parse_stardust_json
 from tests.reference import ORACLE, read_json, read_lines
@@ -69,3 +69,20 @@ def test_key_ranges_as_settings_write_them() -> None:
             parse_key_range(wrong)
     with pytest.raises(ValueError, match="a threshold of 1 to 2 signatures expected, not 3"):
         Coordinator(BOTH.key_ranges, 3)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "threshold"),
+    [
+        ("A", 1),
+        ("A B", 2),
+        ("A:1:5000 B:1", 1),
+        ("A:1:50 B:1:50 C:40 D:40", 2),
+        ("A:1:50 A:40", 1),
+        ("A:1:50 B:1:60 C:70 D:70", 1),
+        ("A B C:9:9", 2),
+    ],
+)
+def test_as_many_must_sign_as_the_milestone_with_the_fewest_keys_has_keys(ranges: str, threshold: int) -> None:
+    found = [parse_key_range(each.replace(each[0], f"{ord(each[0]):02x}" * 32, 1)) for each in ranges.split()]
+    assert default_threshold(found) == threshold

@@ -168,6 +168,14 @@ export const parseKeys = (text) => text.split(/[\s,]+/).filter(Boolean).map((eac
   return { key: hexOf(fixed(key, 32)), first: indexOf(first, 0), last: indexOf(last, Infinity) };
 });
 
+const signersOf = (keys, index) => new Set(keys.filter((each) => each.first <= index && index <= each.last).map((each) => each.key));
+
+// The default threshold: the number of keys that may sign the milestone which the fewest may sign.
+const fewestSigners = (keys) => {
+  const edges = keys.flatMap((each) => [each.first, each.last + 1]).filter(Number.isFinite);
+  return Math.min(...edges.map((edge) => signersOf(keys, edge).size).filter(Boolean));
+};
+
 // All checks, as { passed, text }, and the claim that they prove. `passed` is null for a check that cannot be made.
 // id: of the message, raw: its bytes, proof: JSON, keys: of parseKeys, threshold: signatures that a milestone needs.
 export const check = ({ id, raw, proof, keys, threshold }) => {
@@ -187,7 +195,7 @@ export const check = ({ id, raw, proof, keys, threshold }) => {
   add(true, `The id of milestone ${milestone.index}, computed from its content, is ${hexOf(form.id)}.`);
   if (!form.signatures.length) add(false, "The milestone has no signature.");
   const seen = new Set();
-  const allowed = new Set(keys.filter((each) => each.first <= milestone.index && milestone.index <= each.last).map((each) => each.key));
+  const allowed = signersOf(keys, milestone.index);
   let trusted = 0;
   for (const pair of form.signatures) {
     const key = hexOf(pair[0]);
@@ -198,8 +206,8 @@ export const check = ({ id, raw, proof, keys, threshold }) => {
     add(good && (!keys.length || allowed.has(key)), `The signature of ${key} ${good ? "matches" : "does NOT match"} the milestone: ${origin}.`);
   }
   if (keys.length) {
-    const needed = threshold || allowed.size;
-    add(trusted >= needed && needed > 0, `${trusted} of the coordinator's keys signed; ${needed} are required.`);
+    const needed = threshold || fewestSigners(keys);
+    add(trusted >= needed, `${trusted} of the coordinator's keys signed; ${needed} are required.`);
   } else {
     add(null, "Nobody stated the keys of the coordinator. Anybody can sign a milestone: compare the keys with ones that you trust.");
   }

@@ -32,6 +32,9 @@ LAST = 1_300
 
 FORGED = 733
 
+HIDDEN = 1_050
+"""Its record is in the last tile of the archive with 1,111 milestones, which is not full."""
+
 OTHER_KEY = SigningKey("other.example/log", sha256(b"other").digest())
 
 
@@ -52,6 +55,16 @@ def change_tile(settings: StoreSettings, level: int, number: int) -> None:
         data = row["data"][:20] + bytes([row["data"][20] ^ 1]) + row["data"][21:]
         with log._store.batch() as batch:
             batch.upsert(schema.log_tiles, schema.log_tiles.names, [(level, number, row["width"], data)])
+
+
+def take_tile(settings: StoreSettings, number: int, other: StoreSettings) -> None:
+    """Replaces the leaf hashes of a tile by those of another log."""
+    with opened(other, "/nowhere") as log:
+        rows = log._reads.many(schema.log_tiles, [(0, number)])
+    with opened(settings, "/nowhere") as log, log._store.batch() as batch:
+        batch.upsert(
+            schema.log_tiles, schema.log_tiles.names, [(0, number, row["width"], row["data"]) for row in rows if row]
+        )
 
 
 def change_head(settings: StoreSettings, checkpoint: bytes) -> None:
@@ -78,10 +91,12 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         "bundle": archive(folder, "bundle", LAST, source()),
         "liar": archive(folder, "liar", LAST, source()),
         "unsigned": archive(folder, "unsigned", LAST, source()),
+        "hidden": archive(folder, "hidden", LAST, source(forged_from=HIDDEN)),
     }
     change_tile(made["edge"], 0, size_after(1, LAST) // 256)
     change_tile(made["tile"], 0, 2)
     change_tile(made["bundle"], -1, 1)
+    take_tile(made["hidden"], 4, made["honest"])
     root = sha256(b"no tree").digest()
     change_head(made["liar"], bytes(sign_checkpoint(Checkpoint(KEY.name, size_after(1, LAST + 50), root), KEY)))
     note = bytes(sign_checkpoint(Checkpoint(KEY.name, size_after(1, LAST), root), KEY))
@@ -188,6 +203,12 @@ def test_whose_proof_fails(urls: dict[str, str], name: str, options: Sequence[st
     assert list(found) == [name]
     assert fault in found[name]
     assert result["differences"] == []
+
+
+def test_a_fork_is_not_hidden_by_tiles_that_the_signed_root_does_not_prove(urls: dict[str, str]) -> None:
+    code, result = audited(urls, "older", "hidden")
+    assert (code, result["valid"]) == (1, False)
+    assert faults(result) == {"hidden": "tile/0/004 differs from what it is computed from"}
 
 
 def test_keys_that_are_given(urls: dict[str, str]) -> None:

@@ -14,8 +14,10 @@ from etl.sources import read_cone
 from etl.verification.cone_verification import Copy, check_milestone
 from etl.verification.kept_check import check_kept
 from etl.verification.selection import select
+from ledger.chrysalis.codec import decode_message, encode_message
 from ledger.crypto.audit_path import Step
 from ledger.eras import CHRYSALIS, STARDUST, Eras
+from ledger.ids import message_id
 from ledger.inclusion_proof import APPLIED, REFERENCED
 from ledger.levels import MERKLE, SIGNED
 from ledger.message_proof import MessageProof, decode_proof, encode_proof
@@ -151,6 +153,23 @@ def test_a_changed_proof_or_message_proves_nothing(era: str) -> None:
             for cut in (proof[:-1], proof[:1], proof + b"\0", proof + proof):
                 with pytest.raises(CodecError):
                     decode_proof(cut)
+
+
+def test_a_milestone_in_a_message_with_other_parents_is_proved_by_nothing() -> None:
+    for found in kept("chrysalis", Filter(MILESTONES, first=1, last=50)):
+        assert found.milestone is not None
+        rows = rows_of(found)
+        (own,) = (row for row in rows if row["proof"] is None)
+        genuine = decode_message(own["message"])
+        message = encode_message(replace(genuine, parents=tuple(sorted((*genuine.parents, bytes(31) + b"\1")))))
+        assert MessageProof().find_claims(found.milestone, own["message"]) == {REFERENCED}
+        assert not MessageProof().find_claims(found.milestone, message)
+        forged = [row | {"message_id": message_id(message), "message": message} if row is own else row for row in rows]
+        again = check_kept(found.milestone_index, forged, eras_of("chrysalis"), COORDINATOR)
+        assert (again.verified, [each.reason for each in again.rejects]) == (
+            None,
+            ["milestone: its payload is missing"],
+        )
 
 
 def test_a_path_needs_every_message_on_it() -> None:

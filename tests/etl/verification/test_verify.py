@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etl.sources import read_cone
-from etl.sources.cone import Cone
+from etl.sources.cone import Cone, Entry
 from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone, check_pending
 from etl.verification.milestone_checks import WRONG_STATES
-from ledger.chrysalis.codec import encode_message
+from ledger.chrysalis.codec import Indexation, Message, encode_message
+from ledger.eras import Coordinator, KeyRange
+from ledger.ids import message_id
 from ledger.levels import BELIEVED, MERKLE
 from tests.etl.archives import (
     ARCHIVE_FORMS,
@@ -277,6 +280,60 @@ def test_a_cone_without_its_milestone() -> None:
     checked = check(document)
     assert checked.rejects == [Reject("a.log", 3, "", f"milestone: no message carries milestone {NUMBER}")]
     assert is_all_but(checked, OWN)
+
+
+def entry_of(message: Message) -> Entry:
+    return Entry(message_id(encode_message(message)), message, None, None, None)
+
+
+def of_line() -> tuple[list[Entry], Entry]:
+    """The messages of the line, and the one with the milestone."""
+    by_id = {entry.message_id.hex(): entry for entry in read_cone(dump(line())).entries}
+    own = by_id.pop(OWN)
+    return list(by_id.values()), own
+
+
+def wrapped(*, adding: bool) -> tuple[Entry, list[Entry]]:
+    """A message around the same milestone payload with other parents, and its cone: one message that was never sent
+    more, or those below one parent less.
+    """
+    others, own = of_line()
+    assert isinstance(own.message, Message)
+    sent = entry_of(Message(NETWORK_ID, own.message.parents[:1], Indexation(b"never", b"sent"), 7))
+    parents = sorted((*own.message.parents, sent.message_id)) if adding else own.message.parents[1:]
+    return entry_of(replace(own.message, parents=tuple(parents))), [*others, *([sent] if adding else [])]
+
+
+@pytest.mark.parametrize("adding", [True, False])
+def test_the_coordinator_signs_the_parents_in_the_payload_and_not_those_of_the_message(adding: bool) -> None:
+    _, own = of_line()
+    forged, others = wrapped(adding=adding)
+    a_forgery = Copy("a.log", 3, lambda: Cone(NUMBER, entries=[*others, forged]))
+    checked = check_milestone(NUMBER, [a_forgery], ERAS)
+    reason = f"parents: those of the payload of milestone 7 expected in message {forged.message_id.hex()}"
+    assert (checked.verified, checked.rejects) == (None, [Reject("a.log", 3, "", reason)])
+    assert is_whole(check_milestone(NUMBER, [a_forgery, a_copy(line())], ERAS))
+    beside = Copy("a.log", 3, lambda: Cone(NUMBER, entries=[*others, own, forged]))
+    strangers = {each.message_id.hex() for each in (*others, forged)} - set(map(bytes.hex, order_of(NUMBER)))
+    found = check_milestone(NUMBER, [beside], ERAS)
+    assert found.verified is None
+    assert {(each.item, each.reason) for each in found.rejects} == {
+        (each, "parents: not in the cone of milestone 7") for each in strangers
+    }
+
+
+def test_signers_that_the_lines_name_must_have_signed_also_if_copies_heal_each_other() -> None:
+    others = Coordinator((KeyRange(b"\x11" * 32, 0, None),), 1)
+
+    def naming(document: Json, file: str) -> Copy:
+        return Copy(file, 3, lambda: replace(read_cone(dump(document)), coordinator=others))
+
+    one, two = of_state(line(), "noTransaction")[:2]
+    whole = check_milestone(NUMBER, [naming(line(), "a.log")], ERAS)
+    healed = check_milestone(NUMBER, [naming(flipped(line(), each), f"{each}.log") for each in (one, two)], ERAS)
+    for checked in (whole, healed):
+        assert checked.verified is None
+        assert {each.reason.partition(":")[0] for each in checked.rejects} == {"signatures"}
 
 
 def test_whole_copies_with_other_inclusion_states_give_way_to_a_proved_one() -> None:
