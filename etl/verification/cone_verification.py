@@ -8,8 +8,9 @@ cone may be empty.
 Invariants:
 1. The functions are pure. A reject is a value with file, line, item and reason.
 2. An invalid item does not affect valid ones.
-3. Several copies of a milestone (overlapping files, lake rows) are read until one is complete. If none is, the valid
-   parts of all copies are kept.
+3. Several copies of a milestone (overlapping files, lake rows) are read until one is proved complete. No root of a
+   Chrysalis milestone commits to data messages, so there all copies are read, and the proved ones are united. If no
+   copy is complete, all of them may be together; if not, their valid parts are kept.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from etl.sources.rejects import Reject
 from etl.verification.milestone_checks import prove
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.json import JsonError
-from ledger.eras import Coordinator, Era, Eras
+from ledger.eras import Codec, Coordinator, Era, Eras
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, LEVELS
 from ledger.reader import CodecError
@@ -52,33 +53,68 @@ def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator:
 
     `coordinator` is None if it is unknown.
     """
+    era = eras.at(index)
+    read: list[Copy] = []
     checked: list[Checked] = []
     for copy in copies:
         one = check_copy(index, copy, eras, coordinator)
-        if one.verified not in (None, BELIEVED) and not one.rejects:
+        if _is_stardust(era.codec) and _is_proved(one) and not one.rejects:
             return one
+        read.append(copy)
         checked.append(one)
+    if len(checked) == 1:
+        return checked[0]
+    if proved := [one for one in checked if _is_proved(one)]:
+        # The first one without rejects, if there is one.
+        best = max(proved, key=lambda one: (LEVELS.index(one.verified or BELIEVED), not one.rejects))
+        place = next(copy for copy, one in zip(read, checked, strict=True) if one is best)
+        return best if _is_stardust(era.codec) else _with_others(best, proved, place, coordinator)
+    if together := _together(index, read, era, coordinator):
+        return together
     whole = [one for one in checked if one.verified]
-    if whole:
-        best = max(whole, key=lambda one: LEVELS.index(one.verified or BELIEVED))
-        return _agreeing(whole) if best.verified == BELIEVED else best
-    return checked[0] if len(checked) == 1 else _united(index, checked, coordinator)
+    return _agreeing(whole) if whole else _united(index, checked, coordinator)
+
+
+def _is_stardust(codec: Codec) -> bool:
+    return codec.protocol_version == stardust.PROTOCOL_VERSION
+
+
+def _is_proved(one: Checked) -> bool:
+    return one.verified not in (None, BELIEVED)
+
+
+def _with_others(best: Checked, proved: list[Checked], copy: Copy, coordinator: Coordinator | None) -> Checked:
+    """A proved Chrysalis milestone, with the messages that only its other proved copies have if that is proved too."""
+    found = {entry.message_id: (entry, data) for entry, data in best.messages}
+    for one in proved:
+        if one.messages[-1][0].message_id == best.messages[-1][0].message_id:
+            for entry, data in one.messages:
+                found.setdefault(entry.message_id, (entry, data))
+    if len(found) == len(best.messages):
+        return best
+    more = Checked(best.milestone_index, best.milestone, list(found.values()), codec=best.codec, named=best.named)
+    _order(more, copy, coordinator)
+    return more if more.verified == best.verified and (best.rejects or not more.rejects) else best
 
 
 def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | None = None) -> Checked:
     """Verifies one copy."""
-    era = eras.at(index)
+    result = _read(index, copy, eras.at(index))
+    if not copy.partial:
+        _order(result, copy, coordinator)
+    return result
+
+
+def _read(index: int, copy: Copy, era: Era) -> Checked:
+    """The messages of a copy whose bytes match their ids."""
     try:
         cone = copy.read()
     except (JsonError, CodecError, EOFError) as error:
         return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(error))], codec=era.codec)
-    if cone.codec.protocol_version != era.codec.protocol_version:
+    if _is_stardust(cone.codec) != _is_stardust(era.codec):
         reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
         return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
-    result = _known_by_id(index, cone, copy, era)
-    if not copy.partial:
-        _order(result, copy, coordinator)
-    return result
+    return _known_by_id(index, cone, copy, era)
 
 
 def check_pending(copy: Copy, eras: Eras) -> Checked:
@@ -131,10 +167,7 @@ def _network_id(message: Message) -> int | None:
 def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
     """Sorts the messages in white-flag order and verifies them, or returns why that is impossible."""
     by_id = {entry.message_id: (entry, data) for entry, data in result.messages}
-    if result.codec.protocol_version == stardust.PROTOCOL_VERSION:
-        found = _stardust_order(result, by_id)
-    else:
-        found = _chrysalis_order(result, by_id)
+    found = _stardust_order(result, by_id) if _is_stardust(result.codec) else _chrysalis_order(result, by_id)
     if isinstance(found, str):
         if not result.rejects:
             result.rejects.append(Reject(copy.file, copy.line, "", found))
@@ -190,6 +223,29 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
     root = stardust.milestone_id(milestone)
     *order, _ = white_flag_order(root, cone | {root: milestone.parents})
     return milestone, order
+
+
+def _together(index: int, copies: list[Copy], era: Era, coordinator: Coordinator | None) -> Checked | None:
+    """The messages of all copies, if they are a complete and proved milestone and each reject has a valid version. What
+    the lake has of a line with rejects counts only in Stardust, where a root shows that no message is missing.
+    """
+    if not _is_stardust(era.codec) and any(copy.partial for copy in copies):
+        return None
+    together = Checked(index, codec=era.codec)
+    found: dict[bytes, tuple[Entry, bytes]] = {}
+    rejected: set[str] = set()
+    for copy in copies:
+        one = _read(index, copy, era)
+        rejected.update(reject.item for reject in one.rejects)
+        together.milestone = together.milestone or one.milestone
+        together.named = together.named or one.named
+        for entry, data in one.messages:
+            found.setdefault(entry.message_id, (entry, data))
+    if not rejected <= {identity.hex() for identity in found}:
+        return None
+    together.messages = list(found.values())
+    _order(together, copies[0], coordinator)
+    return together if _is_proved(together) and not together.rejects else None
 
 
 def _agreeing(whole: list[Checked]) -> Checked:

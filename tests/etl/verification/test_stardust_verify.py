@@ -269,6 +269,16 @@ def test_two_bad_copies_heal_each_other() -> None:
     assert is_whole(check(one, two))
 
 
+def test_copies_that_miss_different_blocks_are_complete_together() -> None:
+    thirds = [line_of(NUMBER) for _ in range(3)]
+    for left, line in enumerate(thirds):
+        line["blocks"] = [block for place, block in enumerate(line["blocks"]) if place % 3 != left]
+        assert check(line).verified is None
+    assert is_whole(check(*thirds))
+    flip(thirds[0])
+    assert is_whole(check(*thirds))
+
+
 def test_a_block_left_out_is_missed() -> None:
     """For any block: the root covers all of them."""
     reason = "inclusionMerkleRoot: not that of the blocks, so some are missing, too many or not the milestone's"

@@ -215,6 +215,52 @@ def test_two_bad_copies_heal_each_other() -> None:
     assert is_whole(check_milestone(NUMBER, [a_copy(flipped(line(), two)), known], ERAS))
 
 
+def halves(document: Json, wanted: Callable[[int], bool]) -> Json:
+    """A line with the messages at some places."""
+    items = enumerate(document["messages"].items())
+    return document | {"messages": dict(item for place, item in items if wanted(place))}
+
+
+def test_copies_that_miss_different_messages_are_complete_together() -> None:
+    half = halves(line(), lambda place: place % 2 == 0), halves(line(), lambda place: place % 2 == 1)
+    for one in half:
+        assert check(one).verified is None
+    assert is_whole(check(*half))
+    thirds = [halves(line(), lambda place, left=left: place % 3 != left) for left in range(3)]  # type: ignore[misc]
+    assert is_whole(check(*thirds))
+    assert check(half[0], half[0]).verified is None
+    victim = leaf(line())
+    damaged = [flipped(each, victim) if victim in each["messages"] else each for each in half]
+    assert check(*damaged).verified is None
+    assert is_whole(check(*damaged, *half))
+
+
+def edges(document: Json) -> list[str]:
+    """Data messages without which the rest still looks complete: all their parents are in earlier milestones."""
+    messages = {entry.message_id.hex(): entry.message for entry in read_cone(dump(document)).entries}
+    return [
+        identity
+        for identity, message in messages.items()
+        if isinstance(message, Message)
+        and isinstance(message.payload, Indexation)
+        and not {parent.hex() for parent in message.parents} & messages.keys()
+    ]
+
+
+def test_proved_copies_with_different_messages_are_united() -> None:
+    """The Merkle root of Chrysalis covers transactions only, so each of these copies is proved."""
+    number, document = next((number, each) for number, each in enumerate(sample(), 1) if len(edges(each)) > 1)
+    found = edges(document)[:2]
+    without = [document | {"messages": {i: m for i, m in document["messages"].items() if i != each}} for each in found]
+    for one in without:
+        checked = check_milestone(number, [a_copy(one)], ERAS)
+        assert (checked.verified, checked.rejects) == (MERKLE, [])
+        assert len(checked.messages) == len(order_of(number)) - 1
+    for copies in (without, without[::-1], [without[0], document], [document, without[0]], [*without, document]):
+        checked = check_milestone(number, [a_copy(each) for each in copies], ERAS)
+        assert (checked.verified, checked.rejects, ids(checked)) == (MERKLE, [], order_of(number))
+
+
 def test_bad_copies_that_miss_the_same_message_do_not() -> None:
     one, two, three = of_state(line(), "noTransaction")[:3]
     checked = check(flipped(flipped(line(), one), two), flipped(flipped(line(), one), three))
