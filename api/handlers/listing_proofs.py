@@ -8,7 +8,6 @@ those that are in no family, are not proved: pending rows, those of conflicting 
 A page that leaves rows of a family out by a filter is never proved. `expect_whole` rejects such a request.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from api.fields.params import PROOF
 from api.http.errors import BadParameter
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
+from api.http.together import together
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries.listing_proofs import fetch_rows, find_index, locate_key, row_id
@@ -146,7 +146,7 @@ async def _prove(
     keys = [(BY_NAME[name], bytes.fromhex(key)) for name, key in under]
     ends = _ends(page.rows, keys[0][0], window, complete_from(log.first), log.end)
     listings = [Listing(network.name, log.first, family, key, log.end) for family, key in keys]
-    documents = await asyncio.gather(*(_prove_between(network, log, each, *ends) for each in listings))
+    documents = await together(*(_prove_between(network, log, each, *ends) for each in listings))
     return log.end, [orjson.Fragment(each) for each in documents]
 
 

@@ -4,12 +4,12 @@ The web explorer calls `search_networks` as the routes do. A result of a network
 returns the object.
 """
 
-import asyncio
 from collections.abc import Mapping
 from urllib.parse import quote
 
 from api import era_routing as eras
 from api.http.responses import Json
+from api.http.together import together
 from api.network import NetworkMount
 from db.coverage import describe_part
 from db.listing.statement import LISTED
@@ -35,9 +35,7 @@ async def search_networks(networks: Mapping[str, NetworkMount], text: str) -> Js
     parts = [await describe_part(network.store, f"search in {name}") for name, network in sorted(networks.items())]
     if described := ", ".join(part for part in parts if part is not None):
         LISTED.set(described)
-    found = await asyncio.gather(
-        *(search_network(network, name, text.strip()) for name, network in sorted(networks.items()))
-    )
+    found = await together(*(search_network(network, name, text.strip()) for name, network in sorted(networks.items())))
     return {
         "results": [result for results, _ in found for result in results],
         "more": any(more for _, more in found),

@@ -5,11 +5,11 @@ browsers send them without credentials. Keys are compared by hash, so the respon
 a key is correct.
 """
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from hashlib import sha256
 
 import jwt
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.errors import Unauthorized
 
@@ -41,10 +41,24 @@ class Credentials:
         self.jwt_secret = jwt_secret
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request. Raises Unauthorized if it has no valid credentials."""
-        if not is_open(scope) and not self.has_credentials(scope):
+        """Serves one request. Raises Unauthorized if it has no valid credentials. No shared cache may keep the response
+        to one that has (RFC 9111 3.5).
+        """
+        if is_open(scope):
+            await self.app(scope, receive, send)
+            return
+        if not self.has_credentials(scope):
             raise Unauthorized
-        await self.app(scope, receive, send)
+
+        def private(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    (name, value.replace(b"public", b"private") if name == b"cache-control" else value)
+                    for name, value in message["headers"]
+                ]
+            return send(message)
+
+        await self.app(scope, receive, private)
 
     def has_credentials(self, scope: Scope) -> bool:
         """Whether the request carries a known key or a valid JWT."""

@@ -120,8 +120,7 @@ class RequestMiddleware:
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})
         finally:
-            if present.is_long:
-                turns.end()
+            turns.close(present)
             DEADLINE.reset(deadline)
             spent_s = time.monotonic() - begun
             operation = scope.get("operation", OTHER)

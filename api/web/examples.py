@@ -1,9 +1,9 @@
 """Real ids of a network as values of parameters, for example requests."""
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.http.together import together
 from api.web import coverage, operations
 from api.web.formats import day
 from api.web.visit import Visit
@@ -43,7 +43,9 @@ async def of_network(visit: Visit) -> tuple[Values, Values]:
     if not found:
         return {}, {}
     # In a network of both eras Chrysalis is the first one, Stardust the last one.
-    return await asyncio.gather(of_chrysalis(visit, [found[-1][1], found[0][0]]), of_stardust(visit, found[-1][1]))
+    oldest, newest = found[-1][1], found[0][0]
+    chrysalis, stardust = await together(of_chrysalis(visit, [oldest, newest]), of_stardust(visit, oldest))
+    return chrysalis, stardust
 
 
 async def of_chrysalis(visit: Visit, indices: Iterable[int]) -> Values:
@@ -56,9 +58,9 @@ async def of_chrysalis(visit: Visit, indices: Iterable[int]) -> Values:
         return {}
     listed = await visit.json(f"milestones/{index}/messages", page_size=LOOKED_AT)
     ids = listed["data"]["messageIds"]
-    messages, facts = await asyncio.gather(
-        asyncio.gather(*(visit.json(f"messages/{each}") for each in ids)),
-        asyncio.gather(*(visit.json(f"messages/{each}/metadata") for each in ids)),
+    messages, facts = await together(
+        together(*(visit.json(f"messages/{each}") for each in ids)),
+        together(*(visit.json(f"messages/{each}/metadata") for each in ids)),
     )
     applied = [each["data"]["messageId"] for each in facts if each["data"]["ledgerInclusionState"] == "included"]
     tags = [payload["index"] for each in messages for payload in payloads(each["data"]) if "index" in payload]
@@ -108,7 +110,7 @@ async def of_stardust(visit: Visit, index: int) -> Values:
     milestone_id = newest["items"][0]["milestoneId"]
     listed = await visit.json(f"explorer/v2/milestones/{milestone_id}/blocks", pageSize=LOOKED_AT)
     ids = [each["blockId"] for each in listed["blocks"]]
-    blocks = await asyncio.gather(*(visit.json(f"core/v2/blocks/{each}") for each in ids))
+    blocks = await together(*(visit.json(f"core/v2/blocks/{each}") for each in ids))
     tags = [payload["tag"] for each in blocks for payload in payloads(each) if payload.get("tag", "0x") != "0x"]
     addresses = await richest(visit)
     values = {
@@ -134,7 +136,7 @@ async def of_stardust(visit: Visit, index: int) -> Values:
 
 async def of_chains(visit: Visit) -> Values:
     """Returns ids of an alias, a foundry, an NFT and a native token."""
-    foundry, nfts, holders = await asyncio.gather(
+    foundry, nfts, holders = await together(
         outputs_of(visit, "foundry"), outputs_of(visit, "nft"), outputs_of(visit, "basic", hasNativeTokens="true")
     )
     aliases = [each["unlockConditions"][0]["address"]["aliasId"] for each in foundry]
@@ -154,7 +156,7 @@ async def outputs_of(visit: Visit, kind: str, **filters: str) -> list[Any]:
     listed = await visit.kept(f"indexer/v1/outputs/{kind}", pageSize=LOOKED_AT, **filters)
     if listed is None:
         return []
-    found = await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in listed["items"]))
+    found = await together(*(visit.json(f"core/v2/outputs/{each}") for each in listed["items"]))
     return [each["output"] for each in found]
 
 
@@ -168,7 +170,7 @@ async def outputs_of_richest(visit: Visit, path: str) -> list[Any]:
     """Returns some outputs of the richest address, as the operation with this path has them."""
     for address in await richest(visit):
         listed = await visit.json(f"addresses/{address}/outputs", page_size=LOOKED_AT)
-        found = await asyncio.gather(*(visit.find(path.format(each)) for each in listed["data"]["outputIds"]))
+        found = await together(*(visit.find(path.format(each)) for each in listed["data"]["outputIds"]))
         return [each for each in found if each is not None]
     return []
 

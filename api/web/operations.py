@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ledger.wormhole.chains import find_chain
@@ -11,6 +11,9 @@ from ledger.wormhole.chains import find_chain
 NFT_APP = "PORTAL_NFT_BRIDGE"
 
 CENT = Decimal("0.01")
+
+DIGITS_MAX = 80
+"""Most digits before or behind the point of a number that a page writes. An amount of 256 bits has 78."""
 
 KINDS: Mapping[int, str] = {1: "transfer", 2: "token metadata", 3: "transfer with payload"}
 """Payload types of the token bridge."""
@@ -26,9 +29,20 @@ def seconds(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
+def number_in(text: str) -> Decimal | None:
+    """Returns the number in a cell, or None: an archive keeps cells as they were written, with any text."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number.adjusted()) < DIGITS_MAX else None
+
+
 def usd(text: str) -> str:
-    """Writes an amount of US dollars with two decimals."""
-    amount = Decimal(text)
+    """Writes an amount of US dollars with two decimals, and what is no number as it is."""
+    amount = number_in(text)
+    if amount is None:
+        return text
     return "< 0.01 USD" if 0 < amount < CENT else f"{amount:,.2f} USD"
 
 
@@ -80,4 +94,6 @@ def amount_of(moved: Mapping[str, Any]) -> str:
     """Writes what a transfer moved, with the symbol of its token if that is known."""
     if not moved.get("tokenAmount"):
         return ""
-    return f"{Decimal(moved['tokenAmount']):,f} {(moved['symbol'] or 'tokens').upper()}"
+    number = number_in(moved["tokenAmount"])
+    amount = moved["tokenAmount"] if number is None else f"{number:,f}"
+    return f"{amount} {(moved['symbol'] or 'tokens').upper()}"

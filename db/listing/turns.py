@@ -75,6 +75,14 @@ class _Queue:
             if not begun.is_set():
                 self._later.pop(present, None)
 
+    def close(self, present: Slice) -> None:
+        """Ends a request that had several slices."""
+        begun = self._later.pop(present, None)
+        if begun is not None:
+            begun.set()
+        if present.is_long:
+            self.end(present)
+
     def end(self, present: Slice) -> None:
         """Ends the work of a long request, and lets the next one begin."""
         present.is_long = False
@@ -109,17 +117,24 @@ _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionar
 
 
 def begin(now: float) -> Slice:
-    """Begins the slice of a request, which the tasks that it starts share. `end` must follow if it becomes long."""
+    """Begins the slice of a request, which the tasks that it starts share. `close` must follow."""
     present = Slice(now + SLICE_S, is_counted=True)
     SLICE.set(present)
     return present
 
 
 def end() -> None:
-    """Ends the work of this request for now, because it waits for its client, or is done."""
+    """Ends the work of this request for now, because it waits for its client."""
     present = SLICE.get()
     if present is not None and present.is_long:
         _queue().end(present)
+
+
+def close(present: Slice) -> None:
+    """Ends a request for good. What tasks that it started still do never makes it long again."""
+    present.is_counted = False
+    if present.left < SHORT_SLICES:
+        _queue().close(present)
 
 
 def must_give_way() -> bool:

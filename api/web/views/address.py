@@ -3,14 +3,14 @@
 An address in hex leads to the same page: 33 bytes as serialized, or 32 bytes of an Ed25519 address.
 """
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 
 import segno
 
 from api.fields.inx_chronicle_params import ROLES
+from api.http.together import together
 from api.network import NetworkMount
 from api.web.chains import chain_id_of
 from api.web.formats import plain
@@ -60,7 +60,7 @@ async def address(visit: Visit) -> Answer:
     tab = tab if tab in TABS else "history"
     is_first = "cursor" not in visit.query
     at = await milestone_of(visit, visit.query.get("at", ""))
-    balance, then, changes, rows = await asyncio.gather(
+    balance, then, changes, rows = await together(
         balance_at(visit, whole, None),
         balance_at(visit, whole, at) if at is not None else nothing(),
         visit.kept(f"analytics/v2/addresses/{segment(whole)}", pageSize=POINTS) if is_first else nothing(),
@@ -207,7 +207,7 @@ async def nfts_tab(visit: Visit, whole: str) -> Values:
     )
     if found is None:
         return listed(visit, None)
-    outputs = await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in found["items"]))
+    outputs = await together(*(visit.json(f"core/v2/outputs/{each}") for each in found["items"]))
     items = [
         {
             "outputId": output_id,
@@ -220,7 +220,7 @@ async def nfts_tab(visit: Visit, whole: str) -> Values:
     return listed(visit, {"items": items, "cursor": found.get("cursor")})
 
 
-Tab: TypeAlias = Callable[[Visit, str], Awaitable[Values]]
+Tab: TypeAlias = Callable[[Visit, str], Coroutine[Any, Any, Values]]
 
 TABS: Mapping[str, Tab] = {
     "history": history_tab,

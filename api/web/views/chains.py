@@ -1,9 +1,9 @@
 """Aliases, foundries with their native tokens, and NFTs: what each is now, and its states from the newest one back."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.http.together import together
 from api.network import NetworkMount
 from api.web import chains
 from api.web.formats import bech32, plain
@@ -30,7 +30,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 async def outputs_of(visit: Visit, ids: Sequence[str]) -> list[Json]:
     """Outputs with their metadata."""
-    return list(await asyncio.gather(*(visit.json(f"core/v2/outputs/{each}") for each in ids)))
+    return list(await together(*(visit.json(f"core/v2/outputs/{each}") for each in ids)))
 
 
 def other_spelling(visit: Visit, kind: str) -> Redirect | None:
@@ -61,7 +61,7 @@ async def alias(visit: Visit) -> Answer:
     path = f"indexer/v1/outputs/alias/{segment(id_)}"
     cursor = visit.query.get("cursor")
     query = {"spent": "any", "sort": "newest", "pageSize": ROWS, "cursor": cursor}
-    page, newest, oldest = await asyncio.gather(
+    page, newest, oldest = await together(
         visit.json(path, **query),
         visit.json(path, spent="any", sort="newest", pageSize=1),
         visit.json(path, spent="any", sort="oldest", pageSize=1),
@@ -70,7 +70,7 @@ async def alias(visit: Visit) -> Answer:
     proof = await proof_of(visit, families, id_.removeprefix("0x"), path, is_last=is_last, **query)
     mount = visit.mount
     owned = address_of(mount, ALIAS, id_)
-    foundries, (now, first, *states) = await asyncio.gather(
+    foundries, (now, first, *states) = await together(
         visit.json("indexer/v1/outputs/foundry", aliasAddress=owned, sort="oldest", pageSize=SHOWN_FOUNDRIES),
         outputs_of(visit, [*newest["items"], *oldest["items"], *page["items"]]),
     )
@@ -143,7 +143,7 @@ async def foundry(visit: Visit) -> Answer:
     path = f"explorer/v2/native-tokens/{segment(visit.params['id'])}"
     tab = tab_of(visit, TOKEN_TABS)
     cursor = visit.query.get("cursor")
-    token, holders, rows = await asyncio.gather(
+    token, holders, rows = await together(
         visit.json(path),
         visit.kept(f"{path}/holders", pageSize=1),
         visit.kept(f"{path}/{tab}", pageSize=ROWS, cursor=cursor),
@@ -190,7 +190,7 @@ async def nft(visit: Visit) -> Answer:
     cursor = visit.query.get("cursor")
     found = await visit.json(path)
     own = address_of(visit.mount, NFT, found["nftId"])
-    current, rows = await asyncio.gather(
+    current, rows = await together(
         visit.json(f"core/v2/outputs/{found['state']['outputId']}"),
         visit.json(f"{path}/transfers", pageSize=ROWS, cursor=cursor)
         if tab == "states"

@@ -4,10 +4,10 @@ The map divides a range of milestones into cells. Each cell leads to the map of 
 milestone.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.http.together import together
 from api.web import coverage
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
@@ -24,7 +24,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 async def coverage_page(visit: Visit) -> Answer:
     """The map of the milestones from `start` to `end`, both inclusive, by default of all."""
-    sync, rejects = await asyncio.gather(
+    sync, rejects = await together(
         visit.json("sync"),
         visit.json("explorer/v2/rejects", pageSize=REJECTS, cursor=visit.query.get("cursor")),
     )

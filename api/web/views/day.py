@@ -1,8 +1,8 @@
 """A UTC day of an IOTA network: its milestones, and every measure of it."""
 
-import asyncio
 from datetime import date, timedelta
 
+from api.http.together import together
 from api.web import measures
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
@@ -19,7 +19,7 @@ async def day(visit: Visit) -> Answer:
     at = date.fromisoformat(text)
     series = "analytics/v2/series"
     names = ",".join(measures.OF["day"])
-    figures, before, after, milestones = await asyncio.gather(
+    figures, before, after, milestones = await together(
         visit.json(f"{series}/day", start=text, end=text, measures=names),
         visit.json(f"{series}/day", end=str(at - timedelta(1)), measures="messageCount", sort="newest", pageSize=1),
         visit.json(f"{series}/day", start=str(at + timedelta(1)), measures="messageCount", sort="oldest", pageSize=1),

@@ -1,10 +1,10 @@
 """What an archive of Wormhole has: an emitter with its gaps, days and gaps of the network, and guardian sets."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from api.http.together import together
 from api.web import operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
@@ -21,7 +21,7 @@ async def emitter(visit: Visit) -> Answer:
     """The newest messages of an emitter, and the sequences that are missing between them."""
     path = f"{segment(visit.params['chain'])}/{segment(visit.params['emitter'])}"
     cursor, gap_cursor = visit.query.get("cursor") or None, visit.query.get("gaps") or None
-    found, gaps = await asyncio.gather(
+    found, gaps = await together(
         visit.json(f"wormhole/v1/vaas/{path}", parsedPayload="true", pageSize=PAGE_SIZE, cursor=cursor),
         visit.json(f"wormhole/v1/gaps/{path}", cursor=gap_cursor),
     )
@@ -61,7 +61,7 @@ def span(gap: Any) -> tuple[int, int, int]:
 
 async def coverage(visit: Visit) -> Answer:
     """The days with verified messages, and the gaps in the sequences of all emitters."""
-    covered, gaps = await asyncio.gather(
+    covered, gaps = await together(
         visit.json("wormhole/v1/coverage"),
         visit.json("wormhole/v1/gaps", pageSize=PAGE_SIZE, cursor=visit.query.get("cursor") or None),
     )

@@ -3,13 +3,13 @@
 A network's own page has the same, for one network. Parts of a page that change are requested again by htmx.
 """
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from api.http.errors import RequestError, message_of
+from api.http.together import together
 from api.web import coverage
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
@@ -29,7 +29,7 @@ BARS_MIN = 30
 async def home(visit: Visit) -> Answer:
     """A card for each network."""
     of_networks = [replace(visit, params={"network": name}) for name in visit.networks]
-    cards = await asyncio.gather(*(card_or_problem(each) for each in of_networks))
+    cards = await together(*(card_or_problem(each) for each in of_networks))
     return Page("home", "Ledgers in this archive", {"cards": cards})
 
 
@@ -60,7 +60,7 @@ async def iota_card(visit: Visit) -> Mapping[str, Any]:
         return {**shared, "held": 0}
     first, last = found[0][0], found[-1][1]
     measures = "messageCount,transferredTokens"
-    series, days, messages, richest = await asyncio.gather(
+    series, days, messages, richest = await together(
         visit.find(
             "analytics/v2/series/milestone",
             measures=measures,

@@ -1,11 +1,11 @@
 """The page of a Chrysalis message or a Stardust block, and its bytes as a file."""
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api.http.together import together
 from api.web import coverage, formats, payloads
 from api.web.graph import graph_of
 from api.web.inclusion import reason_of
@@ -97,7 +97,7 @@ async def show(visit: Visit, form: Form, other: Form) -> Answer:
     if id_ != visit.params["id"]:
         return Redirect(f"/{visit.network}/{form.kind}/{id_}")
     value = found["data"] if form is MESSAGE else found
-    metadata, children, raw = await asyncio.gather(
+    metadata, children, raw = await together(
         visit.json(form.metadata.format(id_)),
         visit.json(form.children.format(id_)),
         raw_of(visit, form, id_),

@@ -1,10 +1,10 @@
 """The page of a milestone, and the page of a milestone that the archive does not have."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.http.errors import NoSuchRoute
+from api.http.together import together
 from api.network import NetworkMount
 from api.web import coverage, payloads
 from api.web.page import Answer, Page, Redirect, View
@@ -41,9 +41,7 @@ async def milestone(visit: Visit) -> Answer:
     index = int(text)
     if str(index) != text:
         return Redirect(f"/{visit.network}/milestone/{index}")
-    near, found = await asyncio.gather(
-        visit.json("sync", start=max(index - 1, 0), end=index + 2), find_payload(visit, index)
-    )
+    near, found = await together(visit.json("sync", start=max(index - 1, 0), end=index + 2), find_payload(visit, index))
     before, after = neighbours(coverage.ranges(near), index)
     if found is None or before is None or after is None:
         before, after = neighbours(coverage.ranges(await visit.json("sync")), index)
@@ -52,7 +50,7 @@ async def milestone(visit: Visit) -> Answer:
     payload, message_id = found
     is_stardust = message_id is None
     milestone_id = await id_of(visit, index, payload)
-    blocks, activity, series, changes = await asyncio.gather(
+    blocks, activity, series, changes = await together(
         visit.json(f"explorer/v2/milestones/by-index/{index}/blocks", pageSize=ROWS, cursor=visit.query.get("blocks")),
         visit.find(f"analytics/v2/activity/milestones/by-index/{index}"),
         visit.find(

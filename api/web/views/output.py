@@ -1,9 +1,9 @@
 """The page of an output: its life, who can unlock it, its features, and its storage deposit."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from api.http.together import together
 from api.web import formats
 from api.web.outputs import OUTPUT_ID_DIGITS, chain_of, features_of, position_of, unlocking_of
 from api.web.page import Answer, Page, Redirect, View
@@ -101,7 +101,7 @@ async def deposit_of(visit: Visit, id_: str) -> tuple[int, int] | None:
     """Returns the storage deposit of a Stardust output by the newest protocol parameters, and the size of its bytes;
     None if the parameters are not known.
     """
-    info, data = await asyncio.gather(visit.json("core/v2/info"), visit.body(f"core/v2/outputs/{id_}", RAW))
+    info, data = await together(visit.json("core/v2/info"), visit.body(f"core/v2/outputs/{id_}", RAW))
     try:
         parameters = parse_parameters_json(info["protocol"])
     except (JsonError, KeyError):

@@ -2,11 +2,11 @@
 day.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.http.together import together
 from api.web.formats import percent
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
@@ -32,7 +32,7 @@ async def richest(visit: Visit) -> Answer:
     # A ledger state that is not kept is an error; an archive without any has a page that says so.
     get = visit.json if at else visit.kept
     paths = [f"explorer/v2/ledger/{name}" for name in ("richest-addresses", "token-distribution")]
-    listed, distributed = await asyncio.gather(get(paths[0], **when, top=top), get(paths[1], **when))
+    listed, distributed = await together(get(paths[0], **when, top=top), get(paths[1], **when))
     total = sum(int(each["totalBalance"]) for each in distributed["distribution"]) if distributed else 0
     values = {
         "at": at,

@@ -1,10 +1,10 @@
 """A tag, or the index of a Chrysalis message: the messages and the outputs that have it, and its messages per day."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from api.http.together import together
 from api.web.listing_proofs import ListingProof, proof_of
 from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
@@ -42,7 +42,7 @@ async def tag(visit: Visit) -> Answer:
         days, is_whole = None, True
     else:
         tab = "messages"
-        listed, counted = await asyncio.gather(
+        listed, counted = await together(
             blocks(visit, digits, ROWS, visit.query.get("cursor")),
             blocks(visit, digits, COUNTED, None) if is_first else blocks(visit, digits, 1, None),
         )
@@ -83,7 +83,7 @@ async def blocks(visit: Visit, digits: str, page_size: int, cursor: str | None) 
 async def outputs(visit: Visit, kind: str, digits: str) -> Json:
     """A page of the outputs of a kind with the tag, spent ones too, the newest first."""
     found = await visit.json(f"indexer/v1/outputs/{kind}", **outputs_query(visit, digits))
-    whole = await asyncio.gather(*(visit.find(f"core/v2/outputs/{segment(each)}") for each in found["items"]))
+    whole = await together(*(visit.find(f"core/v2/outputs/{segment(each)}") for each in found["items"]))
     items = [
         # A selective archive may not know whether an output is spent, and then does not return it.
         {"outputId": output_id, "amount": each and each["output"]["amount"], **(each["metadata"] if each else {})}

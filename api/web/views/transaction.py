@@ -1,10 +1,10 @@
 """The page of a transaction: its inputs and outputs, and the messages that contain it."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from api.http.together import together
 from api.web import coverage, formats, payloads
 from api.web.graph import flow_of
 from api.web.inclusion import reason_of
@@ -90,10 +90,10 @@ async def transaction(visit: Visit) -> Answer:
     ]
     created = [(output_id(found.id, index), each) for index, each in enumerate(essence["outputs"])]
     milestone = found.metadata.get("referencedByMilestoneIndex")
-    level, spent, made = await asyncio.gather(
+    level, spent, made = await together(
         coverage.level_at(visit, milestone),
-        asyncio.gather(*(end_of(visit, each) for each in inputs)),
-        asyncio.gather(*(end_of(visit, id_, output) for id_, output in created)),
+        together(*(end_of(visit, each) for each in inputs)),
+        together(*(end_of(visit, id_, output) for id_, output in created)),
     )
     height, bands = flow_of([each.amount for each in spent], [each.amount for each in made])
     cursor = found.attachments["cursor"]
@@ -128,7 +128,7 @@ async def find_transaction(visit: Visit, digits: str, cursor: str | None = None)
         digits: the id of the transaction in hex, without 0x.
         cursor: of the next part of its messages.
     """
-    attachments, waiting = await asyncio.gather(
+    attachments, waiting = await together(
         visit.json(f"explorer/v2/transactions/{segment(digits)}/blocks", pageSize=ATTACHMENTS, cursor=cursor),
         visit.find(f"explorer/v2/pending/transactions/{segment(digits)}", pageSize=ATTACHMENTS),
     )

@@ -1,6 +1,5 @@
 """A message of Wormhole: its signed bytes and signatures, and the operation that it is part of."""
 
-import asyncio
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from api.http.together import together
 from api.web import formats, operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
@@ -30,7 +30,7 @@ IN_VAA, APART = "signed", "signed, not in the VAA"
 async def vaa(visit: Visit) -> Answer:
     """The bodies of a message with their verdicts, the payload, and who of the guardian set signed."""
     path = path_of(visit)
-    verification, found, signatures, sets = await asyncio.gather(
+    verification, found, signatures, sets = await together(
         visit.json(f"wormhole/v1/vaas/{path}/verification"),
         visit.find(f"wormhole/v1/vaas/{path}", parsedPayload="true"),
         visit.find(f"wormhole/v1/vaas/{path}/signatures"),
@@ -103,7 +103,7 @@ def pretty(value: object) -> str:
 async def operation(visit: Visit) -> Answer:
     """Both sides of an operation: what its source chain sent, and what its target chain is to receive."""
     path = path_of(visit)
-    found, verification = await asyncio.gather(
+    found, verification = await together(
         visit.json(f"wormhole/v1/operations/{path}"), visit.json(f"wormhole/v1/vaas/{path}/verification")
     )
     content, source = found["content"], found["sourceChain"]

@@ -1,9 +1,9 @@
 """The network page of a Wormhole network, and lists of its operations: all, of a day, an address or a transaction."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from api.http.together import together
 from api.web import operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
@@ -28,7 +28,7 @@ DAY_TIMES = {"from": "T00:00:00Z", "to": "T23:59:59Z"}
 async def wormhole_home(visit: Visit) -> Answer:
     """Figures of all days, the newest operations, and pairs of chains in the time that `span` names."""
     span = visit.query.get("span", SPANS[2])
-    scores, by_tx, by_value, newest = await asyncio.gather(
+    scores, by_tx, by_value, newest = await together(
         visit.json("wormhole/v1/scorecards"),
         visit.json("wormhole/v1/x-chain-activity", timeSpan=span, by="tx"),
         visit.json("wormhole/v1/x-chain-activity", timeSpan=span, by="notional"),

@@ -4,11 +4,11 @@ Every function uses a lookup, never a scan. A row requested by its key is return
 Lists have messages signed by a quorum, by the timestamp of the body.
 """
 
-from asyncio import gather
 from collections.abc import Collection, Sequence
 
 from api.http.errors import BadParameter, NotKept
 from api.http.responses import Json
+from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json
@@ -136,7 +136,7 @@ async def recent(network: NetworkMount, given: Given) -> Json:
             f"more than {RECENT_MAX} rows, {most} of each of {len(groups)} groups: "
             f"request fewer with {NUM_ROWS.name} or {FOR_CHAIN.name}"
         )
-    pages = await gather(
+    pages = await together(
         *(list_vaas(network.store, [source], newest=True, page_size=most, cursor=None) for source in groups.values())
     )
     found = await event_rows(network, [row for page in pages for row in page.rows])
@@ -154,7 +154,7 @@ async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str,
         return {"*": ("recent", "")}
     chains = [each for each in CHAIN_IDS if each != PYTHNET] if chain is None else [chain]
     of_chain = group == "chain"
-    held = await gather(*(list_emitters(network.store, each, 1 if of_chain else GROUPS_MAX + 1) for each in chains))
+    held = await together(*(list_emitters(network.store, each, 1 if of_chain else GROUPS_MAX + 1) for each in chains))
     if of_chain:
         return {str(each): ("chain", str(each)) for each, emitters in zip(chains, held, strict=True) if emitters}
     places = [(each, emitter) for each, emitters in zip(chains, held, strict=True) for emitter in emitters]
@@ -204,7 +204,7 @@ async def event_rows(
     places = [(row["row_key"], row["digest"]) for row, _ in found]
     if any(each in OF_PAYLOAD for each in families):
         payloads = await find_payloads(network.store, places)
-    cells = await gather(*(accumulated(network, *place, families) for place in places))
+    cells = await together(*(accumulated(network, *place, families) for place in places))
     return [
         EventRow(
             row["emitter_chain"],

@@ -3,10 +3,9 @@
 Unknown parameters are rejected. Guardian addresses have a checksum. Times have the format of wormholescan.
 """
 
-import asyncio
-
 from api.http.operations import Operation
 from api.http.responses import Json
+from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339, spans
 from api.wormhole.ours.responses import GapReport, GuardianSets, Signatures, Verification
@@ -27,7 +26,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
     from single observations.
     """
     row, _ = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
-    found, sets = await asyncio.gather(
+    found, sets = await together(
         list_signatures(network.store, row["row_key"]), list_guardian_sets(network.store, network.name)
     )
     addresses = {each["guardian_set_index"]: each["addresses"] for each in sets}

@@ -4,12 +4,12 @@ A list has no envelope. It goes message by message, newest first, and inside a m
 starts after an observation, given by its id, or has a number; then the pages before it are read.
 """
 
-import asyncio
 import base64
 
 from api.http.errors import BadParameter
 from api.http.operations import Operation
 from api.http.responses import Json
+from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339
 from api.wormhole.params import (
@@ -114,7 +114,7 @@ async def listed(
             network.store, [source], start=start, newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor
         )
         rows = await read_listed(network.store, vaas.rows)
-        for each in await asyncio.gather(*(of_body(network, row, written, last) for row, written in rows)):
+        for each in await together(*(of_body(network, row, written, last) for row, written in rows)):
             found += each
         cursor = vaas.cursor
         if cursor is None:

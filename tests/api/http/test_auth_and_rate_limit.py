@@ -94,6 +94,16 @@ async def test_what_does_not_hold_is_rejected(mount: NetworkMount, shown: dict[s
         assert_shape(await client.get("/api/v1/info", headers=shown), 401)
 
 
+@pytest.mark.parametrize("shown", [bearer(KEYS[0]), {"X-API-Key": KEYS[1]}, bearer(token())])
+async def test_no_shared_cache_keeps_what_needs_credentials(
+    mount: NetworkMount, oracle: Oracle, shown: dict[str, str]
+) -> None:
+    path = f"/api/v1/messages/{next(iter(oracle.by_id))}"
+    async with client_of(mount, keys=KEYS, jwt_secret=SECRET) as client, client_of(mount) as unprotected:
+        kept = [(await each.get(path, headers=shown)).headers["cache-control"] for each in (client, unprotected)]
+    assert kept == ["private, max-age=31536000, immutable", "public, max-age=31536000, immutable"]
+
+
 async def test_keys_alone_and_a_secret_alone_protect(mount: NetworkMount) -> None:
     async with client_of(mount, keys=KEYS) as by_key, client_of(mount, jwt_secret=SECRET) as by_token:
         assert (await by_key.get("/api/v1/info", headers=bearer(token()))).status_code == 401

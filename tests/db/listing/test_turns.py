@@ -97,7 +97,7 @@ async def test_only_some_long_requests_are_under_way(monkeypatch):
 
     async def request(name):
         nonlocal most
-        turns.begin(time.monotonic())
+        present = turns.begin(time.monotonic())
         try:
             for step in range(STEPS):
                 await turns.give_way()
@@ -106,7 +106,7 @@ async def test_only_some_long_requests_are_under_way(monkeypatch):
                     most = max(most, len(under_way))
         finally:
             under_way.discard(name)
-            turns.end()
+            turns.close(present)
             done.append(name)
 
     tasks = [asyncio.create_task(request(number)) for number in range(LONG)]
@@ -116,6 +116,27 @@ async def test_only_some_long_requests_are_under_way(monkeypatch):
     await asyncio.gather(*tasks, return_exceptions=True)
     assert most == 3
     assert sorted(done) == list(range(LONG))
+
+
+async def test_what_a_request_leaves_behind_is_no_long_request(monkeypatch):
+    """A request may end while tasks that it started still work, before it was long, as one, and waiting to be one."""
+    monkeypatch.setattr(turns, "SHORT_SLICES", 2)
+    done = []
+
+    async def request(name, steps):
+        present = turns.begin(time.monotonic())
+        left = asyncio.create_task(work(STEPS, done, name))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        turns.close(present)
+        await left
+
+    for steps in (0, 1, LONG, 5 * LONG):
+        await asyncio.gather(*(asyncio.create_task(request(number, steps)) for number in range(LONG)))
+        assert turns._QUEUES[asyncio.get_running_loop()]._long == 0
+    assert len(done) == 4 * LONG * STEPS
+    await asyncio.create_task(request("next", 10 * STEPS))
+    assert done.count("next") == STEPS
 
 
 async def test_a_long_request_that_does_not_begin_ends_at_its_deadline(monkeypatch):
