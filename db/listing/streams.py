@@ -218,15 +218,13 @@ class BegunStream:
 
     @property
     def ended(self) -> bool:
-        """Whether all rows were returned and nothing follows them."""
+        """Whether nothing follows the rows read before."""
         return not self._rows and self._following.ended
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows: those read before come first."""
-        if not self._rows:
-            return await self._following.next(limit)
+        """The next rows, those read before first."""
         rows, self._rows = self._rows[:limit], self._rows[limit:]
-        return rows
+        return rows or await self._following.next(limit)
 
 
 class ChainedStream:
