@@ -7,6 +7,7 @@ test_monitoring.py compares dashboard and alerts with /metrics.
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -214,18 +215,40 @@ def test_spark_runs_as_the_cluster_test_runs_it() -> None:
     assert found["load"]["environment"]["PERMANODE_ETL_LAKE"].startswith("/data/")
 
 
+def copied_sources() -> set[str]:
+    """The files and folders of this repository that the Containerfile copies."""
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    return {source for line in re.findall(r"^COPY (?!--from)(.*)", text, re.M) for source in line.split()[:-1]}
+
+
 def test_the_images_hold_what_they_copy_and_install() -> None:
     text = (ROOT / "Containerfile").read_text("utf-8")
-    copied = {source for line in re.findall(r"^COPY (?!--from)(.*)", text, re.M) for source in line.split()[:-1]}
+    copied = copied_sources()
     assert [source for source in copied if not (ROOT / source).exists()] == []
     sent = set(re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
     assert copied == sent
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert packages | {"pyproject.toml", "deploy/requirements"} <= copied
+    files = {file for each in project["tool"]["setuptools"]["data-files"].values() for file in each}
+    files |= {project["project"]["readme"], *project["project"]["license-files"]}
+    assert packages | files | {"pyproject.toml", "deploy/requirements"} <= copied
     installed = re.findall(r"pip install .*--require-hashes --requirement deploy/requirements/(\w+)\.txt", text)
     assert installed == ["build", "serve", "load"]
     assert len(re.findall(r"pip install", text)) == len(installed) + 1, "and the project itself, without dependencies"
+
+
+def test_the_wheel_builds_from_what_the_images_copy(tmp_path: Path) -> None:
+    for source in copied_sources():
+        target = tmp_path / source
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / source).is_dir():
+            shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / source, target)
+    command = [sys.executable, "-c", "from setuptools import build_meta; build_meta.build_wheel('.')"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("*.whl"))) == 1
 
 
 def test_the_image_that_loads_fetches_the_jars_that_loads_need(monkeypatch: pytest.MonkeyPatch) -> None:
