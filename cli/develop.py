@@ -141,6 +141,7 @@ def bench(
             "proofs",
             "publish",
             "scale",
+            "selective",
             "series",
             "sizes",
             "soak",

@@ -3,11 +3,13 @@
 import dataclasses
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 import typer.main
 
 from cli import demo, pages
+from cli.develop import bench
 from cli.main import app
 from cli.settings import PARTS, load_part
 from db.schema.protocols import TABLES
@@ -105,6 +107,16 @@ def test_every_command_that_the_docs_mention_exists() -> None:
     for page in READABLE:
         for command in re.findall(r"\./?permanode ([a-z]+)\b|`permanode ([a-z]+)\b", page.read_text("utf-8")):
             assert "".join(command) in known, f"{page.name}: {command}"
+
+
+def test_every_benchmark_that_the_docs_mention_is_accepted_and_exists() -> None:
+    accepted = set(get_args(get_args(get_type_hints(bench, include_extras=True)["name"])[0]))
+    texts = [page.read_text("utf-8") for page in (ROOT / "README.md", *DOCS.rglob("*.md"))]
+    mentioned = {name for text in texts for name in re.findall(r"permanode bench ([a-z-]+)", text)}
+    assert mentioned - accepted == set()
+    assert len(mentioned) > 20
+    for name in accepted:
+        assert (ROOT / "bench" / f"{name.replace('-', '_')}.py").is_file(), name
 
 
 def test_decisions_are_numbered_without_gaps_and_short() -> None:
