@@ -116,6 +116,7 @@ def run(port: int, folder: Path = FOLDER, store: str | None = None) -> None:
         migrate(settings.store(sample.network))
     if missing := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
         load(missing, settings, folder / "lake")
+    serving.end_on_signals()
     base = f"http://{HOST}:{port}"
     print(f"\nServing. Open {base}/ in a browser, or request JSON of Chrysalis, Stardust and Wormhole:\n")
     for meaning, path in (*chrysalis_requests(), *stardust_requests(), *wormhole_requests()):

@@ -5,7 +5,7 @@ Invariants of the package:
    its name.
 2. Commands contain no logic that belongs to another package.
 3. Exit codes: 0 success; 1 error; 2 invalid command line; 3 loaded with rejects, or below the required proof level;
-   4 milestones with missing rows; 130 interrupted by Ctrl-C.
+   4 milestones with missing rows; 130 interrupted by Ctrl-C. A server that stops on a signal ends with 0.
 """
 
 import logging
@@ -13,9 +13,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from api.version import VERSION
 from cli import (
@@ -57,16 +58,33 @@ EXTRAS = {
 
 log = logging.getLogger("permanode")
 
+WRITING = frozenset(
+    {"migrate", "load", "rebuild", "analytics", "job", "verify", "compact", "publish", "fetch", "purge", "demo"}
+)
+"""Commands that complete what an interrupted run left if you run them again."""
+
+
+class Program(TyperGroup):
+    """The commands. Ctrl-C becomes one line on stderr, and typer ends the program with exit code 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            advice = "; to complete it, run it again" if ctx.invoked_subcommand in WRITING else ""
+            sys.stderr.write(f"permanode: interrupted{advice}\n")
+            raise
+
+
 app = typer.Typer(
     name="permanode",
+    cls=Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"terminal_width": 100, "max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of SIGINT."""
 
 
 def print_version(wanted: bool) -> None:
@@ -154,13 +172,9 @@ for name, command in COMMANDS.items():
 
 
 def main() -> None:
-    """Runs the command line. An error or Ctrl-C becomes one line on stderr; --debug prints an error's traceback."""
+    """Runs the command line. An error becomes one line on stderr; --debug prints its traceback."""
     try:
         app()
-    except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            sys.stderr.write("permanode: interrupted; a load continues if you run it again\n")
-        raise
     except Exception as error:
         log.debug("the command failed", exc_info=True)
         sys.stderr.write(f"permanode: {describe_error(error)}\n")

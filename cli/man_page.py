@@ -32,7 +32,7 @@ finished with rejects, faults, missing items or a wrong token supply, or below t
 \\fBstatus \\-\\-check\\fR found milestones with missing rows
 .TP
 130
-interrupted by Ctrl\\-C
+interrupted by Ctrl\\-C; servers end with 0 instead, \\fBfetch\\fR with 0 or 3
 .SH FILES
 .TP
 permanode.toml

@@ -135,6 +135,7 @@ environment use `permanode COMMAND`.
 | 2 | invalid command line |
 | 3 | finished with rejects, faults, missing items or a wrong token supply, or below the required proof level |
 | 4 | `status --check` found milestones with missing rows |
+| 130 | interrupted by Ctrl-C (SIGINT); servers end with 0 instead, `fetch` with 0 or 3 |
 """
 
 _SIZING_HEAD = """\

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -61,8 +62,9 @@ def serve(
     settings: Settings, listener: socket.socket | None = None, announce: Callable[[str], None] = lambda _: None
 ) -> None:
     """Serves until it is interrupted, on `listener` if the port is already bound. `announce` receives the URL and the
-    networks once all stores are open.
+    networks once all stores are open. On SIGTERM and SIGINT the program ends with exit code 0.
     """
+    end_on_signals()
     api = settings.build("api", ApiSettings)
     settings.store()
     listener = listener or listen(api.host, api.port)
@@ -76,6 +78,14 @@ def serve(
         announce(served_text(listener, settings))
         os.environ |= settings.environment()
         run("cli.serving:make_worker_app", listener, api)
+
+
+def end_on_signals() -> None:
+    """Makes SIGTERM and SIGINT end the program with exit code 0. uvicorn handles them while it serves, and raises them
+    again when it has stopped.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
 
 
 def check_stores(settings: Settings) -> None:

@@ -54,6 +54,7 @@ def running(folder: Path, port: int, store: str | None = None) -> Iterator[str]:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(20)
+    assert process.returncode == 0
 
 
 def ask(url: str) -> dict[str, Any]:

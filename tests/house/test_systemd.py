@@ -42,4 +42,7 @@ def test_commands_are_commands_and_write_to_their_own_folder_only() -> None:
             # The folder of archives exists on the machine that the unit is for.
             parse(["/" if each.startswith("/") else each for each in arguments])
             assert (service["User"], service["ProtectSystem"]) == ("permanode", "strict")
+            # A service that systemd stops with SIGINT ends with 130, which is not a failure.
+            is_interrupted = service["KillSignal"] == "SIGINT"
+            assert is_interrupted == ("130" in service.get("SuccessExitStatus", "").split())
             assert service["WorkingDirectory"] == f"/var/lib/{service['StateDirectory']}"
