@@ -21,7 +21,7 @@ async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
     """Returns whether this server can serve requests.
 
     The status is 503 if the store of a network does not respond, is damaged or holds no complete milestone yet. A
-    Wormhole network needs a message instead.
+    Wormhole network needs a message instead. Requests need no credentials and do not count against the rate limit.
     """
     for name, network in networks.items():
         if (damage := network.store.damage()) is not None:

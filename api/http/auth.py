@@ -18,6 +18,9 @@ JWT_SECRET_BYTES_MIN = 32
 
 ALGORITHM = "HS256"
 
+OPEN_PATH = "/health"
+"""The path that needs no credentials and does not count against the rate limit."""
+
 
 def header(scope: Scope, wanted: bytes) -> str | None:
     """Returns the first value of a header."""
@@ -26,7 +29,7 @@ def header(scope: Scope, wanted: bytes) -> str | None:
 
 def is_open(scope: Scope) -> bool:
     """Whether a request needs no credentials and does not count against the rate limit."""
-    return bool(scope["method"] == "OPTIONS" or scope["path"].removeprefix(scope.get("root_path", "")) == "/health")
+    return bool(scope["method"] == "OPTIONS" or scope["path"].removeprefix(scope.get("root_path", "")) == OPEN_PATH)
 
 
 class Credentials:

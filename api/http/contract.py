@@ -12,6 +12,7 @@ from typing import Any
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
+from api.http.auth import OPEN_PATH
 from api.http.operation_route import OperationRoute
 from api.http.operations import SERIALIZED, Handler, Operation, body_of, params_of
 from api.http.params import Param
@@ -30,7 +31,10 @@ TEXT = {"schema": {"type": "string"}}
 
 FIRST_ERROR = 400
 
-ERRORS_OF_ALL = (401, 429, 500, 503)
+ERRORS_OF_ALL = (500, 503)
+
+ERRORS_OF_CLIENTS = (401, 429)
+"""Statuses of clients without valid credentials, or beyond their rate limit."""
 
 
 def described(routes: Iterable[OperationRoute]) -> list[APIRoute]:
@@ -84,6 +88,7 @@ def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:
             family.errors,
             [
                 *ERRORS_OF_ALL,
+                *(ERRORS_OF_CLIENTS if route.path != OPEN_PATH else []),
                 *([400] if params or body else []),
                 *([413] if body else []),
                 *([404] if mount.params else []),
