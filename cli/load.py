@@ -88,6 +88,7 @@ def load(
 
     Example: permanode load archive/ --range 1:100001 --genesis genesis.json
     """
+    filters = read_filters(keep or [])
     if not sources and genesis is None and prices is None and tokens is None:
         raise typer.BadParameter("pass archive files or folders, --genesis, --prices or --tokens", param_hint="SOURCES")
     first, last = parse_range(milestones)
@@ -113,7 +114,7 @@ def load(
             last=last,
             force=force,
             genesis=genesis,
-            keep=read_filters(keep or []),
+            keep=filters,
             prices=prices,
             tokens=tokens,
             bulk=bulk,

@@ -11,6 +11,7 @@ import typer
 
 from cli.settings import Settings, read
 from db.connect import StoreSettings
+from ledger.selection import FORMS, parse_filters
 
 if TYPE_CHECKING:
     from etl.engine.settings import EtlSettings
@@ -35,8 +36,8 @@ Keep: TypeAlias = Annotated[
     typer.Option(
         "--keep",
         metavar="FILTERS",
-        help="Only messages that one of these filters selects: tag:TEXT or tag:0xHEX, address:BECH32, "
-        "milestones:FIRST:LAST; several separated by spaces, or @FILE with one per line. Can be given several times.",
+        help=f"Only messages that one of these filters selects: {FORMS}. Separate several filters by spaces, or pass "
+        "@FILE with one per line. Can be given several times.",
     ),
 ]
 
@@ -88,7 +89,10 @@ def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, in
 
 
 def read_filters(texts: list[str]) -> list[str]:
-    """Returns the texts of filters, with those of files in place of @FILE. Raises BadParameter."""
+    """Returns the texts of filters, with those of files in place of @FILE.
+
+    Raises BadParameter if a file cannot be read, and ValueError if a filter is invalid in every network.
+    """
     found = []
     for text in texts:
         if not text.startswith("@"):
@@ -99,4 +103,6 @@ def read_filters(texts: list[str]) -> list[str]:
         except (OSError, UnicodeDecodeError) as error:
             raise typer.BadParameter(f"{text}: {error}", param_hint="--keep") from None
         found += [line for line in lines if not line.lstrip().startswith("#")]
+    if texts:
+        parse_filters(found, kinds=None)
     return found

@@ -136,9 +136,10 @@ def purge(context: typer.Context, keep: Keep = None, as_json: Json = False) -> N
         from cli.load import finish
         from etl import runs
 
+        filters = read_filters(keep)
         store_settings, etl = etl_settings(context)
         with shown() as notify:
-            done = runs.reduce(store_settings, etl, read_filters(keep), notify=notify)
+            done = runs.reduce(store_settings, etl, filters, notify=notify)
         finish(done, as_json=as_json)
     from db.connect import open_store
 

@@ -27,6 +27,11 @@ ADDRESS_TYPES = (0, 8, 16)
 
 IOTA_KINDS = (TAG, ADDRESS, MILESTONES)
 
+FORMS = (
+    "tag:TEXT, tag:0xHEX, address:BECH32, address:0xHEX, milestones:FIRST:LAST; in a Wormhole network emitter:CHAIN/HEX"
+)
+"""The filters, for help and errors."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Filter:
@@ -113,8 +118,7 @@ def parse_filters(texts: Iterable[str], hrp: str = "", kinds: Sequence[str] | No
 def _parse(text: str, hrp: str, kinds: Sequence[str]) -> Filter:
     kind, _, value = text.partition(":")
     if kind not in _PARSERS or not value:
-        forms = ", ".join(_FORMS[each] for each in kinds)
-        raise ValueError(f"--keep: {text!r}: a filter expected: {forms}")
+        raise ValueError(f"--keep: {text!r}: a filter expected: {FORMS}")
     if kind not in kinds:
         raise ValueError(f"--keep: {text!r}: a network of this protocol has filters of the kinds {', '.join(kinds)}")
     try:
@@ -157,7 +161,7 @@ def _parse_milestones(text: str, _: str) -> Filter:
 def _parse_emitter(text: str, _: str) -> Filter:
     parts = re.fullmatch(r"(\d{1,5})/(?:0x)?([0-9a-fA-F]{64})", text, re.ASCII)
     if parts is None or int(parts[1]) > CHAIN_MAX:
-        raise ValueError(f"emitter:CHAIN/ADDRESS expected, a chain up to {CHAIN_MAX} and 64 hex digits")
+        raise ValueError(f"emitter:CHAIN/HEX expected, a chain up to {CHAIN_MAX} and 64 hex digits")
     return Filter(EMITTER, bytes.fromhex(parts[2]), int(parts[1]))
 
 
@@ -173,10 +177,4 @@ _PARSERS: Mapping[str, Callable[[str, str], Filter]] = {
     ADDRESS: _parse_address,
     MILESTONES: _parse_milestones,
     EMITTER: _parse_emitter,
-}
-_FORMS = {
-    TAG: "tag:TEXT or tag:0xHEX",
-    ADDRESS: "address:BECH32 or address:0xHEX",
-    MILESTONES: "milestones:FIRST:LAST",
-    EMITTER: "emitter:CHAIN/ADDRESS",
 }

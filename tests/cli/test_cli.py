@@ -28,6 +28,7 @@ from etl.analytics.catch_up import STEPS
 from etl.jobs import PIPELINES
 from etl.report import Progress, Report, Stored
 from etl.verification.audit import Proved
+from ledger.selection import FORMS
 from tests.conftest import ROOT
 
 
@@ -428,3 +429,14 @@ def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path, command: str, advi
         output, errors = started.communicate(timeout=60)
     assert (started.returncode, output) == (130, "")
     assert errors == f"permanode: interrupted{advice}\n"
+
+
+def test_an_invalid_filter_is_named_before_any_other_fault(here: Run, tmp_path: Path) -> None:
+    (tmp_path / "comments.txt").write_text("# tag:HORNET\n")
+    for filters, fault in (
+        ("tags:HORNET", f"'tags:HORNET': a filter expected: {FORMS}"),
+        ("@comments.txt", "at least one filter expected, such as tag:HORNET or address:iota1…"),
+    ):
+        for arguments in (["load", "nowhere"], ["purge"]):
+            done = here(*arguments, "--keep", filters)
+            assert (done.returncode, done.stdout, done.stderr) == (1, "", f"permanode: --keep: {fault}\n")

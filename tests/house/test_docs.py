@@ -13,6 +13,7 @@ from cli.develop import bench
 from cli.main import app
 from cli.settings import PARTS, load_part
 from db.schema.protocols import TABLES
+from ledger.selection import FORMS
 from tests.api.contract import described
 from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT
@@ -116,6 +117,13 @@ def test_every_benchmark_that_the_docs_mention_is_accepted_and_exists() -> None:
     assert len(mentioned) > 20
     for name in accepted:
         assert (ROOT / "bench" / f"{name.replace('-', '_')}.py").is_file(), name
+
+
+def test_every_filter_of_selective_permanodes_is_in_the_table() -> None:
+    text = (DOCS / "operations.md").read_text("utf-8")
+    table = text[text.index("| filter | keeps |") :].partition("\n\n")[0]
+    in_table = [form for row in table.splitlines()[2:] for form in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    assert in_table == re.findall(r"[a-z]+:[^ ,;]+", FORMS)
 
 
 def test_decisions_are_numbered_without_gaps_and_short() -> None:
