@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from etl.sources.raw_blocks import BLOCK_SUFFIX, MILESTONE_SUFFIX
@@ -15,9 +15,9 @@ COMPRESSIONS = (".gz", ".zst")
 def archive_files(paths: list[Path]) -> list[Path]:
     """Lists the files below `paths`, sorted. A named file is used whatever its suffix; a directory contributes the
     files with a known suffix; a directory of raw blocks is a single file; a static archive contributes the message
-    files that its manifest names, also missing ones. Directories and links that cannot be read are
-    part of the list: reading them is the reject. Raises FileNotFoundError for a missing path, and ValueError if there
-    are no files.
+    files that its manifest names, also missing ones. Links to directories are followed. Directories and links that
+    cannot be read are part of the list: reading them is the reject. Raises FileNotFoundError for a missing path, and
+    ValueError if there are no files.
     """
     kinds = ", ".join(SUFFIXES)
     named, others = set[Path](), list[Path]()
@@ -40,20 +40,58 @@ def list_files(paths: Iterable[Path], taken: Callable[[Path], Path | None], othe
     """Lists named files, and what `taken` makes of each file in a directory, sorted. For errors see `archive_files`;
     `otherwise` is the text of ValueError.
     """
-    found: set[Path] = set()
+    found, folders = set[Path](), list[Path]()
     for path in paths:
         if _is_directory(path):
-            unreadable: list[OSError] = []
-            for folder, _, names in os.walk(path, onerror=unreadable.append):
-                found |= {each for name in names if (each := taken(Path(folder, name))) is not None}
-            found |= {Path(error.filename) for error in unreadable}
+            folders.append(path)
         elif os.path.lexists(path):
             found.add(path)
         else:
             raise FileNotFoundError(f"{shown_name(path)}: no such file or directory")
+    unreadable: list[OSError] = []
+    for path in _files_below(folders, unreadable.append):
+        if (each := taken(path)) is not None:
+            found.add(each)
+        elif not path.suffix and _is_broken_link(path):
+            # It may be a link to a directory.
+            found.add(path)
+    found |= {Path(error.filename) for error in unreadable}
     if not found:
         raise ValueError(f"{', '.join(map(shown_name, paths))}: {otherwise}")
     return sorted(found)
+
+
+def _files_below(folders: Iterable[Path], onerror: Callable[[OSError], None]) -> Iterator[Path]:
+    """Yields the files below directories, also behind links to directories. Each directory is read once, because links
+    can form a loop, and links are followed last and by name, so a path without a link takes precedence.
+    """
+    seen = set[tuple[int, int]]()
+    while folders:
+        links: list[Path] = []
+        for top in folders:
+            for folder, below, names in os.walk(top, onerror=onerror):
+                try:
+                    status = Path(folder).stat()
+                except OSError as error:
+                    onerror(error)
+                    below.clear()
+                    continue
+                if (identity := (status.st_dev, status.st_ino)) in seen:
+                    below.clear()
+                    continue
+                seen.add(identity)
+                paths = [Path(folder, name) for name in below]
+                links += [path for path in paths if os.path.islink(path)]  # noqa: PTH114 (Path.is_symlink can raise)
+                yield from (Path(folder, name) for name in names)
+        folders = sorted(links)
+
+
+def _is_broken_link(path: Path) -> bool:
+    try:
+        return path.is_symlink() and not path.exists()
+    except OSError:
+        # The target is below an unreadable directory.
+        return True
 
 
 def shown_name(path: Path) -> str:

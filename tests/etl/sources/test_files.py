@@ -11,6 +11,7 @@ import pytest
 from etl.sources.files import archive_files
 from etl.sources.lines import LineReader, lines
 from etl.sources.unpacking import open_stream
+from etl.wormhole.places import vaa_files
 from tests.etl.archives import COMPRESSIONS, dump, gzipped, sample, zstd, zstd_frames
 
 
@@ -48,6 +49,43 @@ def test_a_file_named_outright_is_taken_whatever_its_name(tmp_path: Path) -> Non
     odd = tmp_path / "dump of tuesday.txt"
     odd.write_bytes(b"x")
     assert archive_files([odd]) == [odd]
+
+
+def linked_archive(root: Path) -> tuple[Path, list[Path]]:
+    """An archive with links to folders, and its files by their real paths."""
+    (root / "disk" / "deep").mkdir(parents=True)
+    (root / "archive" / "z").mkdir(parents=True)
+    for name in ("archive/1to5.log", "archive/z/5to9.log", "disk/9to11.log", "disk/deep/11to13.log"):
+        (root / name).write_bytes(b"x")
+    # To another disk, twice, to a folder inside that disk, to a folder of the archive, and in a loop.
+    for name, target in (("b", "disk"), ("c", "disk"), ("d", "disk/deep"), ("a", "archive/z"), ("z/up", "archive")):
+        (root / "archive" / name).symlink_to(root / target)
+    (root / "disk" / "deep" / "back").symlink_to(root / "archive")
+    archive = root / "archive"
+    return archive, [archive / name for name in ("1to5.log", "b/9to11.log", "b/deep/11to13.log", "z/5to9.log")]
+
+
+@pytest.mark.parametrize("list_below", [archive_files, vaa_files])
+def test_links_to_folders_are_followed_and_each_folder_is_read_once(tmp_path: Path, list_below: Any) -> None:
+    archive, expected = linked_archive(tmp_path)
+    if list_below is not archive_files:
+        for path in expected:
+            path.rename(path.with_suffix(".jsonl"))
+        expected = [path.with_suffix(".jsonl") for path in expected]
+    assert list_below([archive]) == expected
+    # Real paths come first, whatever the order of the arguments.
+    below = tmp_path / "disk"
+    for paths in ([archive, below], [below, archive]):
+        assert list_below(paths) == sorted([expected[0], *below.rglob("*to*"), expected[3]])
+    # A link that is named is followed as before.
+    assert list_below([archive / "c"])[0].parent == archive / "c"
+
+
+def test_a_link_that_may_have_been_a_folder_is_a_reject(tmp_path: Path) -> None:
+    (tmp_path / "1to5.log").write_bytes(b"x")
+    (tmp_path / "2021").symlink_to(tmp_path / "unmounted")
+    (tmp_path / "README.md").symlink_to(tmp_path / "unmounted")
+    assert archive_files([tmp_path]) == [tmp_path / "1to5.log", tmp_path / "2021"]
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
