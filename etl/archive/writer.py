@@ -1,8 +1,12 @@
 """Writes archive files so that a crash never leaves an incomplete file that looks complete.
 
 A file grows as `{from}.part`. Closing it syncs it, writes its checksum, then renames it. So a `.log` with a checksum is
-complete and durable. The next run reads a `.part` that a killed run left, keeps its complete lines, truncates the rest
-and continues the file. Files of other programs are not changed.
+complete and durable. The next run reads a `.part` that a killed run left, keeps its complete lines, truncates a torn
+end and continues the file.
+
+A killed run leaves whole lines and the beginning of another one. After a power failure, blocks of the file may not have
+been written; they then contain NUL bytes, which no line contains. A torn end is therefore an incomplete or unreadable
+last line, or a line with NUL bytes after which no line is readable.
 
 A line contains a milestone, or another numbered item with a Form: a VAA has the sequence of its emitter.
 
@@ -10,6 +14,8 @@ Invariants:
 1. The end of a file depends only on the numbers and `max_bytes`, not on when a run was killed. A repeated run writes
    the same bytes.
 2. Closed files are never changed.
+3. Only a torn end is deleted. A `.part` with anything else that this writer would not have written raises ValueError,
+   and no file is changed: nodes may no longer have the milestones behind a damaged line.
 """
 
 import fcntl
@@ -38,15 +44,16 @@ OnClosed: TypeAlias = Callable[[Path, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of the JSON lines in a folder: the suffix of closed files, and the numbers of a line. `numbers_of`
-    raises ValueError for an invalid line.
+    """The form of the JSON lines in a folder: the suffix of closed files, the first bytes of every line, and the
+    numbers of a line. `numbers_of` raises ValueError for an invalid line.
     """
 
     suffix: str
+    head: bytes
     numbers_of: Callable[[bytes], list[int]]
 
 
-MILESTONES = Form(LOG, milestones_of)
+MILESTONES = Form(LOG, b'{"milestone', milestones_of)
 
 
 class FolderInUse(Exception):
@@ -140,7 +147,7 @@ def archive_writer(
     form: Form = MILESTONES,
 ) -> Iterator[ArchiveWriter]:
     """Opens a writer for a folder, and closes it if the block succeeds. Creates a missing folder. Raises FolderInUse if
-    another run writes there, and ValueError if a file of another program is in the way.
+    another run writes there, and ValueError if a damaged file or one of another program is in the way.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -211,39 +218,55 @@ def _numbers_in(path: Path, form: Form) -> Iterator[int]:
 
 
 def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
-    """Makes the files that killed runs left durable and yields them."""
-    for path in sorted(folder.glob("*.part")):
-        promise = promise_of(path)
-        if promise is None:
-            continue
-        file = _whole_lines(path, promise.first, form)
+    """Makes the files that killed runs left durable and yields them. Reads all of them before it changes any."""
+    promises = [(path, promise_of(path)) for path in sorted(folder.glob("*.part"))]
+    for file in [_whole_lines(path, promise.first, form) for path, promise in promises if promise is not None]:
         if file.size == 0:
-            path.unlink()
+            file.path.unlink()
             continue
-        if file.size < path.stat().st_size:
-            os.truncate(path, file.size)
-        sync(path)
+        if file.size < file.path.stat().st_size:
+            os.truncate(file.path, file.size)
+        sync(file.path)
         yield file
     sync(folder)
 
 
 def _whole_lines(path: Path, first: int, form: Form) -> _Growing:
-    """The part of a file that contains complete lines with consecutive numbers. Raises ValueError if a readable line
-    with another number follows.
-    """
+    """The complete lines of a growing file, without its torn end. Raises ValueError for any other content."""
     file = _Growing(path, first, first, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
+    torn: bytes | None = None
+
+    def fault(number: int, found: str) -> ValueError:
+        expected = f"the line of {file.end} that an earlier run wrote"
+        return ValueError(f"{path}:{number}: expected {expected}, found {found}; move the file away")
+
     with path.open("rb") as stream:
-        for line in stream:
-            if not line.endswith(b"\n") or not _is_readable(line):
-                break
-            if not _is_line_of(line, file.end, form):
-                raise ValueError(
-                    f"{path}: a file that an earlier run left expected, with a line of {file.end}: move it away"
-                )
-            file.digest.update(line)
-            file.size += len(line)
-            file.end += 1
+        for number, line in enumerate(stream, 1):
+            is_readable = _is_readable(line)
+            if torn is not None:
+                if is_readable or not _is_torn(torn, form):
+                    raise fault(file.end - first + 1, "an unreadable line and data after it")
+            elif not is_readable:
+                if file.size == 0 and not _is_torn(line, form):
+                    raise fault(number, "data of another program")
+                torn = line
+            elif not _is_line_of(line, file.end, form):
+                raise fault(number, "another line")
+            elif not line.endswith(b"\n"):
+                torn = line
+            else:
+                file.digest.update(line)
+                file.size += len(line)
+                file.end += 1
     return file
+
+
+def _is_torn(line: bytes, form: Form) -> bool:
+    """Whether a crash leaves this line: the beginning of one, then its end or NUL bytes."""
+    written, gap, _ = line.partition(b"\0")
+    if not written:
+        return not line.strip(b"\0\n")
+    return (bool(gap) or not line.endswith(b"\n")) and (written.startswith(form.head) or form.head.startswith(written))
 
 
 def _is_readable(line: bytes) -> bool:

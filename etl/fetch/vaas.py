@@ -91,7 +91,7 @@ def form_of(emitter: Emitter) -> Form:
         signed = [cell for cell in read_line(line) if cell.family == QUORUM]
         return [each.sequence for each in signed if (each.chain, each.emitter) == (emitter.chain, emitter.address)]
 
-    return Form(SUFFIX, sequences_of)
+    return Form(SUFFIX, b'{"id"', sequences_of)
 
 
 async def _pass(

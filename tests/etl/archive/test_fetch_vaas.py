@@ -199,6 +199,17 @@ def test_a_fetch_that_is_killed_writes_the_same_bytes(guardian: str, tmp_path: P
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("kept", [0, 1, 20, -1])
+def test_a_fetch_that_is_killed_in_its_first_line_continues(guardian: str, tmp_path: Path, kept: int) -> None:
+    fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "whole", [(FIRST, FIRST + 1)], QUICK)
+    folder = folder_of(tmp_path / "killed", MADE)
+    folder.mkdir(parents=True)
+    line = folder_of(tmp_path / "whole", MADE).joinpath(f"{FIRST}to{FIRST + 2}.jsonl").read_bytes().splitlines()[0]
+    (folder / f"{FIRST}.part").write_bytes(line[:kept])
+    fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "killed", [(FIRST, FIRST + 1)], QUICK)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
 def test_no_more_queries_than_allowed_are_under_way(guardian: str, tmp_path: Path) -> None:
     under_way, most = 0, 0
 

@@ -1,5 +1,6 @@
 """Merging files of every format, overlapping and damaged, into one archive; expectations are the oracle's own JSON."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -169,6 +170,31 @@ def test_good_files_give_the_same_bytes_at_every_level(ledger: Ledger, tmp_path:
     assert merged(tmp_path, level, "--level", level).exit_code == 0
     assert contents(tmp_path / level) == contents(tmp_path / "default")
     assert lines_of(tmp_path / level) == ledger.lines(1, 9)
+
+
+@pytest.mark.usefixtures("configured")
+def test_a_growing_file_continues_if_a_killed_run_left_it_and_is_an_error_otherwise(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    write(tmp_path / "in" / "1to6.log", ledger.lines(1, 6))
+    assert merged(tmp_path, "whole").exit_code == 0
+    whole = contents(tmp_path / "whole")
+    data = whole["1to6.log"]
+    second = data.index(b"\n") + 1
+    for kept in (1, 10, 30, 200, second - 1, second, second + 30):
+        write(tmp_path / f"killed {kept}" / "1.part", [data[:kept]])
+        assert merged(tmp_path, f"killed {kept}").exit_code == 0
+        assert contents(tmp_path / f"killed {kept}") == whole
+    for name, line, foreign in (
+        ("packed", 1, gzip.compress(data)),
+        ("damaged", 2, data[:second] + b"x" + data[second:]),
+    ):
+        write(tmp_path / name / "1.part", [foreign])
+        failed = merged(tmp_path, name)
+        assert failed.exit_code == 1
+        assert isinstance(failed.exception, ValueError)
+        assert str(failed.exception).startswith(f"{tmp_path}/{name}/1.part:{line}: expected the line of {line} ")
+        assert contents(tmp_path / name) == {"1.part": foreign}
 
 
 def test_the_command_merges_the_sample(tmp_path: Path) -> None:

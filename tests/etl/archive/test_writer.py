@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +71,7 @@ def test_whatever_a_kill_leaves_the_next_run_writes_the_same_bytes(
         for each in (name, f"{name}.b2sum"):
             (root / "killed" / each).write_bytes(whole[each])
     torn = whole[logs[at]][: data.draw(st.integers(0, len(whole[logs[at]])))]
+    # After a power failure, blocks that were not written contain NUL bytes.
     tail = data.draw(st.sampled_from([b"", b"\0" * 20, b"\0" * 20 + b"\n"]))
     (root / "killed" / f"{logs[at].split('to')[0]}.part").write_bytes(torn + tail)
     write(root / "killed", indices, max_bytes)
@@ -110,9 +112,81 @@ def test_a_crash_at_any_step_of_closing_is_repaired(tmp_path: Path, monkeypatch:
 def test_what_another_program_left_is_named_and_stays(tmp_path: Path, left: list[int]) -> None:
     data = b"".join(map(line_of, left))
     (tmp_path / "10.part").write_bytes(data)
-    with pytest.raises(ValueError, match=r"10\.part: a file that an earlier run left expected, with a line of 1"):
+    number = 1 if left[0] != 10 else 2
+    with pytest.raises(
+        ValueError,
+        match=rf"10\.part:{number}: expected the line of 1{number - 1} that an earlier run wrote, found another line; "
+        "move the file away",
+    ):
         write(tmp_path, [1, 2])
     assert contents(tmp_path) == {"10.part": data}
+
+
+TEN, TWENTY = (b"".join(line_of(index) for index in range(first, first + 9)) for first in (10, 20))
+
+FOREIGN = {
+    "gzip": gzip.compress(TEN),
+    "gzip of one byte": gzip.compress(b"x"),
+    "zstd": zstandard.compress(TEN),
+    "text": b"a list of milestones\n10\n11\n",
+    "text without a line feed": b"10, 11",
+    "JSON over several lines": b'{\n  "milestone_index": 10\n}\n',
+    "another JSON, cut off": b'{"name": "part", "milest',
+    "a damaged first line": b"x" + TEN,
+    "a damaged only line": line_of(10)[1:],
+    "a cut first line with its line feed": line_of(10)[:20] + b"\n",
+    "NUL bytes before something": b"\0" * 20 + b"\x01\x02",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_that_no_run_of_this_program_wrote_is_named_and_nothing_changes(tmp_path: Path, name: str) -> None:
+    # 1.part would be repaired, but not before every file was read.
+    before = {"1.part": line_of(1) + b'{"milest', "10.part": FOREIGN[name], "20.part": TWENTY}
+    for file, data in before.items():
+        (tmp_path / file).write_bytes(data)
+    expected = (
+        r"10\.part:1: expected the line of 10 that an earlier run wrote, found (data of|an unr).*; move the file away"
+    )
+    with pytest.raises(ValueError, match=expected):
+        write(tmp_path, [1, 2])
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("damage", [b"x", b"\0", b"\n", b"}"])
+@pytest.mark.parametrize("line", range(1, 9))
+def test_whole_lines_behind_a_damaged_one_are_never_deleted(tmp_path: Path, damage: bytes, line: int) -> None:
+    start = len(b"".join(map(line_of, range(10, 9 + line)))) + 1
+    data = TEN[:start] + damage + TEN[start + 1 :]
+    (tmp_path / "10.part").write_bytes(data)
+    with pytest.raises(ValueError, match=rf"10\.part:{line}: expected the line of {9 + line} .* move the file away"):
+        write(tmp_path, [10, 11])
+    assert contents(tmp_path) == {"10.part": data}
+
+
+TORN = {
+    "nothing": b"",
+    "NUL bytes only": b"\0" * 50,
+    "the beginning of a line": line_of(13)[:15],
+    "a line without its line feed": line_of(13)[:-1],
+    "a damaged last line": line_of(13)[1:],
+    "NUL bytes in a line, and its end": line_of(13)[:15] + b"\0" * 8 + line_of(13)[23:],
+    "NUL bytes in a line, its end, and the beginning of a line": line_of(13)[:15] + b"\0" * 8 + b'"}\n{"mil',
+    "NUL bytes over several lines": line_of(13)[:15] + b"\0" * 99 + line_of(15)[20:] + line_of(16)[:20],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "whole_lines"),
+    # Without a whole line before it, a damaged line can be any program's.
+    [(name, count) for name in TORN for count in (0, 3) if (name, count) != ("a damaged last line", 0)],
+)
+def test_a_torn_end_is_cut_off(tmp_path: Path, name: str, whole_lines: int) -> None:
+    first = 13 - whole_lines
+    (tmp_path / f"{first}.part").write_bytes(b"".join(map(line_of, range(first, 13))) + TORN[name])
+    write(tmp_path, list(range(first, 17)))
+    assert (tmp_path / f"{first}to17.log").read_bytes() == b"".join(map(line_of, range(first, 17)))
+    assert len(contents(tmp_path)) == 2
 
 
 def test_a_file_is_never_written_over(tmp_path: Path) -> None:
