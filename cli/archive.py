@@ -58,7 +58,8 @@ def validate_archive(
 
     files, check = archive_files(sources), None
     if level == "full":
-        check = Checks.of(context.obj.settings().network_alone(), codec_of(map(str, files))).rejects_of
+        codec = codec_of(map(str, files), _limits(context))
+        check = Checks.of(context.obj.settings().network_alone(), codec).rejects_of
     wanted = None if first is None or last is None else [(first, last - 1)]
     found = validate(
         files,

@@ -69,7 +69,7 @@ def merge(
     for path in files:
         if into.resolve() in path.resolve().parents:
             raise ValueError(f"{into}: a folder that holds none of the files to merge expected, found {path}")
-    done, checks = Merged(), Checks.of(settings, codec_of(map(str, files)))
+    done, checks = Merged(), Checks.of(settings, codec_of(map(str, files), limits))
     if level is not None:
         done.faults += validate(files, level, checks.rejects_of, max_bytes=max_bytes, limits=limits).faults
         if done.faults and not keep_going:

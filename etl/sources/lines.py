@@ -19,6 +19,9 @@ VAA_HEAD = b"\x01\0\0\0"
 1 byte.
 """
 
+UTF8_BOM = b"\xef\xbb\xbf"
+"""Begins text files of some programs. It is not part of the first line."""
+
 MAX_LINES = (1 << 31) - 1
 """The largest line number that the tables can store."""
 
@@ -54,7 +57,8 @@ def lines(
     if is_packed(head):
         yield from groups(stream, most, lambda number, size: skipped(number, line_fault(most or 0, size, "blocks")))
         return
-    number = offset = 0
+    number = 0
+    offset = len(stream.read(len(UTF8_BOM))) if head.startswith(UTF8_BOM) else 0
     while line := stream.readline(-1 if most is None else most + 1):
         number += 1
         if number > MAX_LINES:
@@ -65,7 +69,7 @@ def lines(
             offset += length
             continue
         if number == 1 and line.strip() in (b"{", b"["):
-            yield 1, 0, read_rest(stream, line, most)
+            yield 1, offset, read_rest(stream, line, most)
             return
         if not line.isspace():
             yield number, offset, line

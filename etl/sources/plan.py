@@ -87,7 +87,8 @@ class Scanned:
 @dataclass(frozen=True)
 class Plan:
     """Lines by milestone. `lines` has the columns milestone_index and those of PLACE, sorted by milestone, file and
-    line. `files` are those with a valid line, or without any line; `names` are the names of all.
+    line. `files` are those with a valid line, or without any line; `names` are the names of all. `limits` are those
+    of the scan.
     """
 
     lines: pa.Table
@@ -95,6 +96,7 @@ class Plan:
     broken: list[Reject]
     files: list[SourceFile]
     names: list[str]
+    limits: Limits = DEFAULT
 
     def milestones(self) -> Intervals:
         """The milestones in the files."""
@@ -102,7 +104,7 @@ class Plan:
 
     def codec(self) -> Codec | None:
         """The codec of the files."""
-        return codec_of(each.file for each in self.files)
+        return codec_of((each.file for each in self.files), self.limits)
 
     def places(self, wanted: Intervals) -> pa.Table:
         """milestone_index, file and line of every line of the wanted milestones."""
@@ -158,6 +160,7 @@ def scan(files: list[Path], *, first: int | None, last: int | None, limits: Limi
         [reject for each in scanned for reject in each.broken],
         [each.source for each in scanned if each.source is not None],
         [each.path for each in scanned],
+        limits,
     )
 
 

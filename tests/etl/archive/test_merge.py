@@ -15,6 +15,7 @@ from etl.archive.validate import Level
 from etl.sources.files import archive_files
 from ledger.eras import CHRYSALIS
 from tests.conftest import SAMPLE
+from tests.etl import stardust_archives
 from tests.etl.archive.conftest import Json, Ledger, contents, environment
 from tests.etl.archives import ARCHIVE_FORMS, NETWORK, dump, oracle, own_id, pending, sample, write
 
@@ -95,6 +96,16 @@ def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_
     (tmp_path / "c.log").write_bytes(dump(sample()[4]))
     healed = merge(SETTINGS, [tmp_path / "c.log", tmp_path / "b.log"], tmp_path / "out")
     assert (healed.milestones, healed.held, healed.files) == (1, 5, ["5to6.log"])
+
+
+def test_a_bad_first_line_does_not_decide_the_era(tmp_path: Path) -> None:
+    lines = [dump(line) for line in stardust_archives.oracle()[:6]]
+    file = write(tmp_path / "cut.jsonl", [lines[0][50:], *lines[1:]])
+    done = merge(StoreSettings("", stardust_archives.NETWORK), [file], tmp_path / "out")
+    assert (done.milestones, [(fault.file, fault.line) for fault in done.faults]) == (5, [(str(file), 1)])
+    command = ["--network", stardust_archives.NETWORK, "archive", "validate", str(file)]
+    found = CliRunner().invoke(cli.app, command)
+    assert (found.exit_code, found.output.count("MalformattedMilestone")) == (3, 1)
 
 
 def test_a_level_lets_nothing_be_written_before_all_files_pass(tmp_path: Path) -> None:

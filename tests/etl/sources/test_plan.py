@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from etl.sources.lines import LineReader
+from etl.sources.file_eras import LINES_TRIED, codec_of
+from etl.sources.limits import Limits
+from etl.sources.lines import LineReader, lines
 from etl.sources.plan import Plan, scan
+from etl.sources.unpacking import open_stream
+from ledger.eras import CHRYSALIS, STARDUST
+from tests.etl import stardust_archives
 from tests.etl.archives import COMPRESSIONS, dump, format_d, gzipped, oracle, pending, sample, write, zstd
 
 
@@ -132,3 +137,68 @@ def test_files_are_noted_with_their_checksum(tmp_path: Path) -> None:
     for source in scan([plain, packed], first=2, last=3).files:
         assert (source.lines, source.size) == (2, len(content))
         assert source.checksum == blake2b(content, digest_size=32).digest()
+
+
+STARDUST_LINES = [dump(stardust_archives.line_of(number)) for number in (1, 2, 3)]
+
+SPOILED_FIRST = {
+    "its beginning is missing": STARDUST_LINES[0][50:],
+    "its end is missing": STARDUST_LINES[0][:500] + b"\n",
+    "it is no JSON": b"# milestones of the network\n",
+    "it is another document": b'{"network": "permatest-2"}\n',
+    "it is empty": b"{}\n",
+    "it is too long": b'{"x": "' + b"x" * 100_000 + b'"}\n',
+    "it is one of many": b"broken\n" * 1_000,
+}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("name", SPOILED_FIRST)
+def test_the_first_readable_line_decides_the_era(tmp_path: Path, name: str, compression: str) -> None:
+    content = SPOILED_FIRST[name] + b"".join(STARDUST_LINES[1:])
+    path = write(tmp_path / "a.jsonl", [COMPRESSIONS[compression](content)])
+    limits = Limits(90_000, 1 << 30)
+    assert max(map(len, STARDUST_LINES)) < 90_000
+    plan = scan([path], first=None, last=None, limits=limits)
+    assert plan.codec() is STARDUST
+    assert {2, 3} <= planned(plan).keys()
+    assert codec_of([str(path)], limits) is STARDUST
+    other = write(tmp_path / "b.jsonl", lines_of(1))
+    assert codec_of(map(str, [path, other]), limits) is STARDUST
+    assert codec_of(map(str, [other, path]), limits) is CHRYSALIS
+
+
+def test_a_file_without_a_readable_line_decides_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [b"broken\n" * LINES_TRIED, STARDUST_LINES[0]])
+    assert codec_of([str(path)]) is None
+    assert codec_of([str(tmp_path / "missing"), str(path), str(write(tmp_path / "b.jsonl", lines_of(1)))]) is CHRYSALIS
+    cut = write(tmp_path / "c.jsonl.gz", [gzipped(b"".join(STARDUST_LINES))[:200]])
+    assert codec_of(map(str, [cut, write(tmp_path / "d.jsonl", STARDUST_LINES)])) is STARDUST
+    # The limits are those of the run.
+    large = write(tmp_path / "e.jsonl", STARDUST_LINES)
+    assert codec_of([str(large)], Limits(100, None)) is None
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path, compression: str) -> None:
+    bom = b"\xef\xbb\xbf"
+    pack = COMPRESSIONS[compression]
+    path = write(tmp_path / "a.jsonl", [pack(bom + b"".join(STARDUST_LINES[1:]))])
+    document = write(tmp_path / "b.json", [pack(bom + b"[\n" + b"1]\n")])
+    plan = scan([path], first=None, last=None)
+    assert (plan.broken, plan.codec()) == ([], STARDUST)
+    assert planned(plan) == {2: [("a.jsonl", 1)], 3: [("a.jsonl", 2)]}
+    assert plan.files[0].size == len(bom) + sum(map(len, STARDUST_LINES[1:]))
+    reader = LineReader()
+    found = [row["copies"][0] for row in plan.copies(plan.milestones(), 64 << 20, 1).to_pylist()]
+    assert [reader.read(each["file"], each["offset"], each["length"]) for each in found] == STARDUST_LINES[1:]
+    with open_stream(str(document)) as stream:
+        ((number, offset, data),) = lines(stream)
+    assert (number, offset, data) == (1, len(bom), b"[\n1]\n")
+    assert reader.read(str(document), offset, len(data)) == data
+    reader.close()
+    # In any other place it is a fault of that line only.
+    middle = write(tmp_path / "c.jsonl", [STARDUST_LINES[0], bom + STARDUST_LINES[1], STARDUST_LINES[2]])
+    plan = scan([middle], first=None, last=None)
+    assert [each.line for each in plan.broken] == [2]
+    assert planned(plan).keys() == {1, 3}

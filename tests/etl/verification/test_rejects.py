@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from etl.report import Report
+from tests.etl import stardust_archives
 from tests.etl.archives import (
     Json,
     blake,
@@ -199,3 +200,11 @@ def test_a_forced_bad_copy_over_a_good_store_loses_nothing(
     report = loading.load(write(tmp_path / "bad.log", lines), force=True)
     assert (report.exit_code, report.complete) == (0, 6)
     assert loading.rows() == clean
+
+
+def test_a_bad_first_line_does_not_decide_the_era_of_an_empty_store(stores: Stores, tmp_path: Path) -> None:
+    lines = [dump(line) for line in stardust_archives.oracle()[:6]]
+    loading = stores(network=stardust_archives.NETWORK)
+    report = loading.load(write(tmp_path / "cut.jsonl", [lines[0][50:], *lines[1:]]))
+    assert (report.complete, report.rejects, report.exit_code) == (5, 1, 3)
+    assert [row["line"] for row in loading.rows()["rejects"]] == [1]
