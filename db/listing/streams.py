@@ -3,8 +3,7 @@
 Invariants:
 1. Streams depend only on the Store port. A stream reads on request and keeps nothing open.
 2. `start` is the first row, by value. All rows after it follow in order.
-3. The partitions of a key follow each other in the order of their hints, because no row lies outside the milestones of
-   its partition.
+3. The partitions of a key follow each other in the order of their hints: no row lies outside those of its partition.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
