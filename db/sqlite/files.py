@@ -3,9 +3,11 @@
 Invariants:
 1. A generation is never replaced, only superseded. CURRENT changes by an atomic rename.
 2. Each file and folder entry is fsynced before the next step relies on it.
+3. A generation has a name of its own while it is built, so a run that lost its lease shares no file with its successor.
 """
 
 import os
+import uuid
 from pathlib import Path
 
 from db.store import StoreMismatch
@@ -48,13 +50,15 @@ def next_generation(directory: Path) -> str:
     return f"gen-{number:06}.sqlite"
 
 
-def fsync_generation(directory: Path, generation: str) -> None:
-    """Makes a finished generation durable. This is the slow part of publishing."""
-    fsync(directory / generation)
+def name_to_build(directory: Path) -> str:
+    """A name for the next generation until it is published. Each call returns another one."""
+    return f"{next_generation(directory).removesuffix('.sqlite')}-{uuid.uuid4().hex[:12]}.sqlite"
 
 
-def publish(directory: Path, generation: str) -> None:
-    """Makes a durable generation the served one."""
+def publish(directory: Path, built: str) -> None:
+    """Makes a durable generation the served one. `built`: its name until now."""
+    generation = next_generation(directory)
+    (directory / built).replace(directory / generation)
     pointer = directory / f"{CURRENT}.new"
     pointer.write_text(f"{generation}\n", encoding="ascii")
     fsync(pointer)

@@ -12,20 +12,16 @@ from db.model import Table
 from db.sqlite import building, damage
 from db.sqlite.batch import SqliteBatch, check_built
 from db.sqlite.checksums import connect
-from db.sqlite.files import (
-    current_generation,
-    fsync_generation,
-    next_generation,
-    publish,
-    remove_leftovers,
-    served_generation,
-)
+from db.sqlite.files import current_generation, fsync, name_to_build, publish, remove_leftovers, served_generation
 from db.sqlite.readers import STATEMENTS_KEPT, Readers
 from db.store import LeaveOut
 
 
 class Writer:
-    """Writes one store. `fence` is a block around a commit that raises if the lease was lost."""
+    """Writes one store. `fence` is a block that raises if the lease was lost, and in which nobody can take it over.
+
+    Files that another run may use are removed and replaced only in this block.
+    """
 
     def __init__(
         self,
@@ -45,7 +41,8 @@ class Writer:
     @contextmanager
     def append(self) -> Iterator[SqliteBatch]:
         """One transaction on the served generation."""
-        remove_leftovers(self._path)
+        with self._fence():
+            remove_leftovers(self._path)
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -68,24 +65,27 @@ class Writer:
 
         It begins with the rows of the served one as WritableStore.batch says. `first`: there may be no served one.
         """
-        remove_leftovers(self._path)
+        with self._fence():
+            remove_leftovers(self._path)
         served = current_generation(self._path) if first else served_generation(self._path)
         self.close()
-        generation = next_generation(self._path)
-        with closing(building.create(self._path / generation)) as connection:
+        file = self._path / name_to_build(self._path)
+        with closing(building.create(file)) as connection:
             with self._filled(connection, served, without, leave_out) as filled:
                 yield SqliteBatch(filled, self._clock)
+            with self._fence():
+                pass  # A run that lost its lease ends here, not with an error of a file that its successor removed.
             connection.execute("COMMIT")
             # The header says WAL from here. Leaving exclusive mode first allows the side files to be removed at close.
             connection.execute("PRAGMA locking_mode = NORMAL")
             connection.execute("PRAGMA journal_mode = WAL")
-        check_built(self._path / generation)
-        fsync_generation(self._path, generation)
+        check_built(file)
+        fsync(file)  # the slow part of publishing
         with self._fence():
-            publish(self._path, generation)
-        damage.forget(self._path)
+            publish(self._path, file.name)
+            damage.forget(self._path)
+            remove_leftovers(self._path)
         self._readers.look_again()
-        remove_leftovers(self._path)
 
     @contextmanager
     def _filled(

@@ -268,9 +268,9 @@ def test_describe_counts_the_rows_of_every_table_and_the_bytes_of_their_values(s
     store.close()
 
 
-@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("step", range(7))
 def test_a_crash_at_any_step_of_a_publication_leaves_the_old_generation(settings, folder, monkeypatch, step):
-    """Steps: the generation's check, its fsync, the pointer's, the folder's before the switch, the switch itself."""
+    """Steps: the generation's check, its fsync, its name, the pointer's fsync, the folder's, the switch itself."""
     store = reopened(settings)
     put(store, 1, publish=False)
     calls = iter(range(100))
@@ -284,12 +284,14 @@ def test_a_crash_at_any_step_of_a_publication_leaves_the_old_generation(settings
         return call
 
     monkeypatch.setattr(sqlite_writer, "check_built", crashing(sqlite_writer.check_built))
-    monkeypatch.setattr(sqlite_files, "fsync", crashing(sqlite_files.fsync))
+    fsync = crashing(sqlite_files.fsync)
+    monkeypatch.setattr(sqlite_files, "fsync", fsync)
+    monkeypatch.setattr(sqlite_writer, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", crashing(Path.replace))
     with pytest.raises(KeyboardInterrupt):
         put(store, 2, publish=True)
     monkeypatch.undo()
-    switched = step == 5
+    switched = step == 6
     fresh = reopened(settings)
     assert milestones(fresh) == ([2, 1] if switched else [1])
     put(fresh, 3, publish=True)
