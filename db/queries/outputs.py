@@ -12,7 +12,7 @@ from db.coverage import check_output, missing
 from db.listing.page import Page, list_lookup
 from db.queries import pending
 from db.queries.lookups import By, is_spent, roles_under
-from db.queries.transactions import find_conflicting_message_id
+from db.queries.transactions import is_last_conflicting
 from db.queries.unspent import list_unspent
 from db.roles import ADDRESS, KINDS, Role
 from db.store import Condition, Row, Store
@@ -191,6 +191,6 @@ async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | Non
     """Whether a row of outputs_by_address represents its output in the listing. `output` is the output's own row."""
     if row["included"]:
         return include_spent or output is None or not is_spent(output, as_of)
-    if output is not None and output["created_milestone_index"] is not None:
+    if output is not None and _as_of(output, as_of) is not None:
         return False
-    return await find_conflicting_message_id(store, row["output_id"][:64]) in (None, row["message_id"])
+    return await is_last_conflicting(store, row["output_id"][:64], row["message_id"], as_of)

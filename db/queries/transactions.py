@@ -29,17 +29,28 @@ ATTACHMENTS_MAX = 100
 
 async def get_included_message_id(store: Store, transaction_id: str) -> str:
     """The message whose attachment of the transaction is included. Raises NotFound without one."""
-    row = await _last_attachment(store, transaction_id, INCLUDED)
-    if row is None:
+    state = Bound((INCLUDED,))
+    table = schema.transactions_by_state
+    rows = await store.slice(table, (transaction_id,), lower=state, upper=state, reverse=True, limit=1)
+    if not rows:
         raise await missing(store, f"an included transaction {transaction_id}")
-    found: str = row["message_id"]
+    found: str = rows[0]["message_id"]
     return found
 
 
-async def find_conflicting_message_id(store: Store, transaction_id: str) -> str | None:
-    """Among messages whose attachment of the transaction took no effect, the one with the greatest id."""
-    row = await _last_attachment(store, transaction_id, CONFLICTING)
-    return row["message_id"] if row else None
+async def is_last_conflicting(store: Store, transaction_id: str, message_id: str, as_of: int | None) -> bool:
+    """Whether no message with a greater id attaches the transaction without effect, up to a ledger index.
+
+    Reads up to ATTACHMENTS_MAX attachments. Attachments of later milestones count towards this number.
+    """
+    rows = await store.slice(
+        schema.transactions_by_state,
+        (transaction_id,),
+        lower=Bound((CONFLICTING, message_id), inclusive=False),
+        upper=Bound((CONFLICTING,)),
+        limit=1 if as_of is None else ATTACHMENTS_MAX,
+    )
+    return not any(as_of is None or row["milestone_index"] <= as_of for row in rows)
 
 
 async def is_referenced(store: Store, transaction_id: str, as_of: int | None) -> bool:
@@ -118,10 +129,3 @@ async def list_by_address(
         window=window,
         columns=("direction",),
     )
-
-
-async def _last_attachment(store: Store, transaction_id: str, inclusion_state: int) -> Row | None:
-    state = Bound((inclusion_state,))
-    table = schema.transactions_by_state
-    rows = await store.slice(table, (transaction_id,), lower=state, upper=state, reverse=True, limit=1)
-    return rows[0] if rows else None
