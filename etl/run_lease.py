@@ -7,15 +7,14 @@ to end, and not for each other. A follower itself never waits: it tries again la
 import logging
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-from db.store import Lease, LeaseHeld, StoreUnavailable, WritableStore
+from db.lease_renewal import renewed
+from db.store import Lease, LeaseHeld, WritableStore
 
 LEASE_S = 60
-RENEW_S = 15
 
 AT_HEAD = "head-"
 """Prefix of the ids of a follower's runs."""
@@ -37,36 +36,8 @@ def held_lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
 
     Raises LeaseHeld if another run holds it, for a follower's run only after WAIT_S.
     """
-    lease = _acquire(store, run)
-    done = threading.Event()
-    lost: list[LeaseHeld] = []
-
-    def renew() -> None:
-        nonlocal lease
-        while not done.wait(RENEW_S):
-            try:
-                lease = store.renew(lease, LEASE_S)
-            except StoreUnavailable:
-                # No other run can reach the cluster either. Writes wait for it.
-                continue
-            except LeaseHeld as error:
-                lost.append(error)
-                return
-
-    def check() -> None:
-        if lost:
-            raise lost[0]
-
-    thread = threading.Thread(target=renew, name="lease", daemon=True)
-    thread.start()
-    try:
+    with renewed(store, _acquire(store, run), LEASE_S) as check:
         yield check
-    finally:
-        done.set()
-        thread.join()
-        # If the cluster is unavailable, the lease expires.
-        with suppress(StoreUnavailable):
-            store.release(lease)
 
 
 def _acquire(store: WritableStore, run: str) -> Lease:

@@ -17,6 +17,7 @@ import time
 
 from db import schema
 from db.connect import StoreSettings, open_adapter
+from db.lease_renewal import renewed
 from db.queries.analytics import ANALYSED
 from db.schema.migration_files import Migratable, Migration, check, check_info, is_done, list_recorded, unapplied
 from db.store import Batch
@@ -39,18 +40,17 @@ def migrate(settings: StoreSettings) -> list[str]:
             check(store, settings.info())
             return []
         lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", "migrate", LEASE_S)
-        try:
+        with renewed(store, lease, LEASE_S) as check_lease:
             applied = unapplied(store, settings.network)
             for migration in applied:
                 _apply(store, migration, settings)
-                lease = store.renew(lease, LEASE_S)
+                check_lease()
             done = [migration.name for migration in applied]
             if store.is_outdated():
                 store.convert()
+                check_lease()
                 done.append(REWRITTEN)
             check(store, settings.info())
-        finally:
-            store.release(lease)
         return done
     finally:
         store.close()

@@ -37,7 +37,7 @@ from tests.etl.commands import members_of, permanode
 from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
 from tests.etl.lake_files import lake_rows
 
-LEASE_S, RENEW_S = 6, 1
+LEASE_S = 6
 """For loads of a few seconds on a disk that is full, after which the next load waits for the lease to expire."""
 
 GENESIS = SAMPLE / "genesis.json"
@@ -317,7 +317,6 @@ def test_a_disk_that_was_full_during_a_load_and_the_next_load(
     text: str,
 ) -> None:
     monkeypatch.setattr("etl.run_lease.LEASE_S", LEASE_S)
-    monkeypatch.setattr("etl.run_lease.RENEW_S", RENEW_S)
     with small_disk(tmp_path / "disk") as leave:
         loading = Stores(tmp_path / "disk", templates, settings=ON_SAIL)()
         loading.load(FIRST, genesis=GENESIS)
