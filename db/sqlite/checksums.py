@@ -12,6 +12,7 @@ import apsw.sqlite_extra
 
 VFS = "cksmvfs"
 RESERVED = 8
+HEADER_BYTES = 100
 
 BUSY_MS = 10_000
 """How long a connection waits for a lock of another one."""
@@ -52,10 +53,12 @@ def reserve(connection: apsw.Connection) -> None:
 def has_checksums(file: Path) -> bool:
     """Whether the pages of a generation have checksums, by the header that decides whether they are compared.
 
-    Raises apsw.CorruptError if the header says no, and the pages have checksums.
+    Raises apsw.CorruptError if the file has no header, or if the header says no and the pages have checksums.
     """
     with file.open("rb") as source:
-        header = source.read(100)
+        header = source.read(HEADER_BYTES)
+        if len(header) < HEADER_BYTES:
+            raise apsw.CorruptError("the file has no header")
         if header[20] == RESERVED:
             return True
         size = page_bytes(header)

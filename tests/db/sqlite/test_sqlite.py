@@ -26,7 +26,7 @@ from db.sqlite import readers as sqlite_readers
 from db.sqlite import writer as sqlite_writer
 from db.sqlite.store import SqliteStore
 from db.sqlite.stored_form import create_statements
-from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
+from db.store import LeaseHeld, StoreDamaged, StoreError, StoreMismatch, StoreUnavailable
 from tests.conftest import ROOT
 from tests.db.stores import changing, reopened, settings_of
 
@@ -480,6 +480,18 @@ def test_a_damaged_file_is_not_reported_as_an_unavailable_store(settings, folder
     with pytest.raises(StoreError, match="file is not a database") as rejected:
         open_store(settings)
     assert not isinstance(rejected.value, StoreUnavailable)
+
+
+@pytest.mark.parametrize("size", [0, 20, 99])
+def test_a_served_file_without_a_whole_header_is_damaged(settings, folder, size):
+    file = folder / "gen-000001.sqlite"
+    file.write_bytes(file.read_bytes()[:size])
+    for use in (open_store, migrate):
+        with pytest.raises(StoreDamaged, match="permanode fsck"):
+            use(settings)
+    store = open_adapter(settings, writable=False)
+    assert [each.rows for each in store.check(7, lambda *_: None)] == ["all rows of all tables"]
+    store.close()
 
 
 @pytest.mark.parametrize(
