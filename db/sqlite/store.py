@@ -265,7 +265,8 @@ class SqliteStore:
             self._pool.shutdown()
             self._pool = None
         self._readers.close()
-        self._writer.close()
+        with translated(self.path):
+            self._writer.close()
 
     def _check_writable(self) -> None:
         if not self._writable:

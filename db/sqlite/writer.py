@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -12,6 +12,7 @@ from db.model import Table
 from db.sqlite import building, damage
 from db.sqlite.batch import SqliteBatch, check_built
 from db.sqlite.checksums import connect
+from db.sqlite.errors import PASSING
 from db.sqlite.files import current_generation, fsync, name_to_build, publish, remove_leftovers, served_generation
 from db.sqlite.readers import STATEMENTS_KEPT, Readers
 from db.store import LeaveOut
@@ -125,11 +126,14 @@ class Writer:
                 stopped.set()
 
     def close(self) -> None:
-        """Checkpoints what was appended, and closes the file."""
+        """Checkpoints what was appended, and closes the file.
+
+        Without a checkpoint, for example on a full disk, the next one copies the rows from the log.
+        """
         if self._open is not None:
             connection, self._open = self._open[1], None
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            connection.close()
+            with closing(connection), suppress(*PASSING):
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _connection(self) -> apsw.Connection:
         generation = served_generation(self._path)

@@ -8,13 +8,12 @@ import operator
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -36,6 +35,7 @@ from tests.etl.archives import ARCHIVE
 from tests.etl.commands import members_of, permanode
 from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
 from tests.etl.lake_files import lake_rows
+from tests.small_disk import small_disk
 
 LEASE_S = 6
 """For loads of a few seconds on a disk that is full, after which the next load waits for the lease to expire."""
@@ -267,26 +267,6 @@ def test_a_server_that_ended_during_a_load_and_the_next_load(
     assert indices(before) <= indices(loading.rows())
     loading.load(*REST)
     assert differing(loading, undisturbed) == []
-
-
-@contextmanager
-def small_disk(folder: Path) -> Iterator[Callable[[int], None]]:
-    """Mounts a disk there. Yields a function that limits its free KiB."""
-    folder.mkdir()
-
-    def mount(*options: str) -> int:
-        return subprocess.run(["mount", *options, "tmpfs", folder], capture_output=True, check=False).returncode
-
-    def leave(kib: int) -> None:
-        used = shutil.disk_usage(folder).used >> 10
-        assert mount("-o", f"remount,size={used + kib}k") == 0
-
-    if mount("-t", "tmpfs", "-o", "size=64m") != 0:
-        pytest.skip("mounting a disk needs root")
-    try:
-        yield leave
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def load_after_lease(loading: Loading) -> None:
