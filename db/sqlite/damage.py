@@ -17,10 +17,12 @@ _noted: dict[tuple[Path, str], str] = {}
 """What this process found in stores whose directory it cannot write, by directory and generation."""
 
 
-def note(directory: Path, cause: str) -> None:
-    """Notes damage of the served generation, unless one is noted."""
+def note(directory: Path, cause: str, *, of: str | None = None) -> None:
+    """Notes damage of the served generation, unless one is noted. `of`: the generation that has it, if it may no longer
+    be the served one. Nothing is noted then.
+    """
     generation = current_generation(directory)
-    if generation is None or noted(directory) is not None:
+    if generation is None or of not in (None, generation) or noted(directory) is not None:
         return
     value = {"generation": generation, "cause": cause, "found": datetime.now(UTC).isoformat(timespec="seconds")}
     part = directory / f"{NOTE}.new"

@@ -5,17 +5,49 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import apsw
+
 from db.damage import HASHED, Checked, Damage, damage_of, key_text, milestones_of, wrong_hash
 from db.model import Table
+from db.sqlite import damage
 from db.sqlite.batch import disagreements
 from db.sqlite.checksums import connect
 from db.sqlite.damaged_pages import FREE, SCHEMA, damaged_pages, owners_of
+from db.sqlite.errors import store_error
+from db.sqlite.files import current_generation, served_generation
 from db.sqlite.salvage import ignore_checksums, read_rows
 from db.sqlite.stored_form import NUMBERS, partitions_table, stored_tables
-from db.store import Unreadable
+from db.store import StoreUnavailable, Unreadable
 
 ROWS_BETWEEN_REPORTS = 10_000
 DIFFERS = "the page differs from its checksum"
+
+
+def check_served(directory: Path, tables: Sequence[Table], chunk_size: int, checked: Checked) -> Iterator[Damage]:
+    """Checks the served generation, yields its damage, and notes it, or that there is none.
+
+    If a load replaces the generation meanwhile, its file is removed and its damage no longer matters. The check then
+    begins again. Damage is therefore yielded at the end.
+    """
+    while True:
+        generation, found = served_generation(directory), list[Damage]()
+        try:
+            for each in find_damage(directory / generation, tables, chunk_size, checked):
+                found.append(each)
+                damage.note(directory, f"{each.table}: {each.cause}", of=generation)
+        except (apsw.Error, FileNotFoundError) as error:
+            if current_generation(directory) != generation:
+                continue
+            yield from found
+            if isinstance(error, apsw.Error):
+                raise store_error(error, directory) from error
+            raise StoreUnavailable(str(error)) from error
+        if found and current_generation(directory) != generation:
+            continue
+        if not found and current_generation(directory) == generation:
+            damage.forget(directory)
+        yield from found
+        return
 
 
 def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: Checked) -> Iterator[Damage]:

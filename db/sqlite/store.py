@@ -31,7 +31,7 @@ from db.sqlite import damage, files
 from db.sqlite.batch import SqliteBatch
 from db.sqlite.checksums import has_checksums
 from db.sqlite.errors import store_error, translated
-from db.sqlite.fsck import find_damage
+from db.sqlite.fsck import check_served
 from db.sqlite.lease import LeaseFile
 from db.sqlite.plans import ReadPlan, SqlScan
 from db.sqlite.readers import Readers
@@ -326,16 +326,8 @@ class SqliteStore:
             pass
 
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
-        """Reads every page and row of the served generation, and yields what is damaged."""
-        generation = files.served_generation(self.path)
-        is_intact = True
-        with translated(self.path):
-            for each in find_damage(self.path / generation, self._tables, chunk_size, checked):
-                is_intact = False
-                damage.note(self.path, f"{each.table}: {each.cause}")
-                yield each
-        if is_intact:
-            damage.forget(self.path)
+        """Reads every page and row of the served generation, and then yields what is damaged."""
+        return check_served(self.path, self._tables, chunk_size, checked)
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
