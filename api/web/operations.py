@@ -39,7 +39,7 @@ def number_in(text: str) -> Decimal | None:
 
 
 def usd(text: str) -> str:
-    """Writes an amount of US dollars with two decimals, and what is no number as it is."""
+    """Writes an amount of US dollars with two decimals, and other text unchanged."""
     amount = number_in(text)
     if amount is None:
         return text

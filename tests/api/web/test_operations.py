@@ -19,7 +19,7 @@ from api.web.operations import amount_of, usd
         ("1e-999999", "1e-999999"),
     ],
 )
-def test_what_is_no_number_is_shown_as_it_is(text: str, shown: str) -> None:
+def test_other_text_than_a_number_is_shown_unchanged(text: str, shown: str) -> None:
     assert amount_of({"tokenAmount": text, "symbol": "weth"}) == (f"{shown} WETH" if text else "")
     assert amount_of({"tokenAmount": text, "symbol": None}) == (f"{shown} TOKENS" if text else "")
 
@@ -28,5 +28,5 @@ def test_what_is_no_number_is_shown_as_it_is(text: str, shown: str) -> None:
     ("text", "shown"),
     [("1234.567", "1,234.57 USD"), ("0.001", "< 0.01 USD"), ("0", "0.00 USD"), ("much", "much"), ("NaN", "NaN")],
 )
-def test_worth_that_is_no_number_is_shown_as_it_is(text: str, shown: str) -> None:
+def test_worth_in_other_text_is_shown_unchanged(text: str, shown: str) -> None:
     assert usd(text) == shown

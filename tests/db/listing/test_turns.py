@@ -118,7 +118,7 @@ async def test_only_some_long_requests_are_under_way(monkeypatch):
     assert sorted(done) == list(range(LONG))
 
 
-async def test_what_a_request_leaves_behind_is_no_long_request(monkeypatch):
+async def test_tasks_that_a_request_leaves_behind_never_count_as_long(monkeypatch):
     """A request may end while tasks that it started still work, before it was long, as one, and waiting to be one."""
     monkeypatch.setattr(turns, "SHORT_SLICES", 2)
     done = []
