@@ -1,14 +1,16 @@
-"""Reads price files: CSV with a header. The columns are `date`, `price_usd` and `token_key` (or `symbol` if it is
-empty).
+"""Reads price files: CSV in UTF-8 with a header. The columns are `date`, `price_usd` and `token_key` (or `symbol` if it
+is empty).
 
 Other columns are ignored. An invalid file is rejected as a whole.
 """
 
 import csv
 import re
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 
@@ -27,25 +29,42 @@ _EPOCH = date(1970, 1, 1).toordinal()
 def read_prices(path: Path) -> pa.Table:
     """The PRICES in a file. Raises ValueError with file and line, and FileNotFoundError."""
     reject_changed(path)
-    found: dict[tuple[str, int], str] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        fields = reader.fieldnames or ()
-        missing = [name for name in COLUMNS if name not in fields]
-        if not set(NAMES) & set(fields):
-            missing.append(" or ".join(NAMES))
-        if missing:
-            expected = ", ".join((*COLUMNS, " or ".join(NAMES)))
-            raise ValueError(f"{path}:1: expected a header with {expected}; {', '.join(missing)} is missing")
-        for row in reader:
-            try:
-                key, day, price = _read(row)
-            except ValueError as error:
-                raise ValueError(f"{path}:{reader.line_num}: {error}") from error
-            if found.setdefault((key, day), price) != price:
-                raise ValueError(f"{path}:{reader.line_num}: expected one price of {key} for a day, found another")
+    # Spreadsheets write a byte order mark in front of the header. `_lines` rejects the escapes of invalid bytes.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.DictReader(_lines(file))
+        try:
+            found = _read_rows(path, reader)
+        except UnicodeError:
+            raise ValueError(f"{path}:{reader.line_num + 1}: expected CSV in UTF-8, not compressed") from None
+        except csv.Error as error:
+            raise ValueError(f"{path}:{reader.line_num + 1}: invalid CSV: {error}") from error
     keys = sorted(found)
     return pa.table([[key for key, _ in keys], [day for _, day in keys], [found[each] for each in keys]], schema=PRICES)
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    for line in file:
+        line.encode()
+        yield line
+
+
+def _read_rows(path: Path, reader: "csv.DictReader[str]") -> dict[tuple[str, int], str]:
+    found: dict[tuple[str, int], str] = {}
+    fields = reader.fieldnames or ()
+    missing = [name for name in COLUMNS if name not in fields]
+    if not set(NAMES) & set(fields):
+        missing.append(" or ".join(NAMES))
+    if missing:
+        expected = ", ".join((*COLUMNS, " or ".join(NAMES)))
+        raise ValueError(f"{path}:1: expected a header with {expected}; {', '.join(missing)} is missing")
+    for row in reader:
+        try:
+            key, day, price = _read(row)
+        except ValueError as error:
+            raise ValueError(f"{path}:{reader.line_num}: {error}") from error
+        if found.setdefault((key, day), price) != price:
+            raise ValueError(f"{path}:{reader.line_num}: expected one price of {key} for a day, found another")
+    return found
 
 
 def _read(row: dict[str, str]) -> tuple[str, int, str]:

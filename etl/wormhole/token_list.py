@@ -39,10 +39,12 @@ def read_token_list(path: Path) -> pa.Table:
 
 def _lines(file: BinaryIO) -> Iterator[str]:
     most = DEFAULT.line_bytes or 0
+    encoding = "utf-8-sig"
     while line := file.readline(most + 1):
         if len(line) > most:
             raise TooLarge(f"a line of at most {most} bytes expected")
-        yield line.decode()
+        yield line.decode(encoding)
+        encoding = "utf-8"
 
 
 def _read_rows(path: Path, reader: "csv.DictReader[str]") -> pa.Table:

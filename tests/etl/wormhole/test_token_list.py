@@ -200,3 +200,11 @@ def test_a_list_needs_its_columns_and_one_row_for_each_token(tmp_path: Path) -> 
     file = write_lines(tmp_path / "twice.csv", ["chain,address,symbol,name,decimals,coingecko_id", *rows])
     with pytest.raises(ValueError, match=rf"twice\.csv:3: expected one description of 1/{'ab' * 32}, found another"):
         read_token_list(file)
+
+
+def test_a_list_of_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    with gzip.open(TOKENS, "rt", encoding="utf-8", newline="") as file:
+        text = file.read()
+    marked = tmp_path / "tokens.csv"
+    marked.write_bytes(text.encode("utf-8-sig"))
+    assert read_token_list(marked) == read_token_list(TOKENS)

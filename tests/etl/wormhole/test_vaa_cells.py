@@ -1,6 +1,8 @@
 """Input lines, cell values and price files: what is read, what is rejected, and the error messages. No Spark."""
 
+import gzip
 import random
+import re
 import struct
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -228,6 +230,34 @@ def test_a_price_file_is_taken_whole_or_rejected_by_its_line(tmp_path: Path):
         ValueError, match="1: expected a header with date, price_usd, token_key or symbol; price_usd, token_key"
     ):
         read_prices(file)
+
+
+def test_a_price_file_of_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path):
+    """The header was "\\ufefftoken_key", so prices of tokens became prices of their symbols."""
+    key, file = "2/" + "0" * 64, tmp_path / "prices.csv"
+    file.write_text(f"token_key,symbol,date,price_usd\r\n{key},ETH,1970-01-02,1\r\n", "utf-8-sig")
+    assert read_prices(file).to_pylist() == [{"token_key": key, "day": 1, "price_usd": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (gzip.compress(b"symbol,date,price_usd\n"), "1: expected CSV in UTF-8, not compressed"),
+        ("symbol,date,price_usd\n".encode("utf-16"), "1: expected CSV in UTF-8, not compressed"),
+        (
+            b"symbol,date,price_usd\nA,1970-01-02,1\n" + "É,1970-01-02,1\n".encode("latin-1"),
+            "3: expected CSV in UTF-8, not compressed",
+        ),
+        (b"symbol,date,price_usd\n" + b"A" * 200_000, "2: invalid CSV: field larger than field limit (131072)"),
+    ],
+    ids=["gzip", "utf-16", "latin-1", "long field"],
+)
+def test_a_price_file_that_is_not_csv_is_rejected_by_its_line(content: bytes, reason: str, tmp_path: Path):
+    file = tmp_path / "prices.csv"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(reason)) as rejected:
+        read_prices(file)
+    assert str(rejected.value) == f"{file}:{reason}"
 
 
 def test_the_sample_of_the_event_tables_has_every_column_that_is_documented_and_each_finds_its_place():
