@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from db.intervals import Intervals, contains, of_indices
 from etl.sources import milestones_of
 from etl.sources.checksum_files import find_change
+from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.file_eras import codec_of
 from etl.sources.files import fault_text, shown_name, unreadable
 from etl.sources.limits import DEFAULT, Limits, TooLarge
@@ -142,13 +143,13 @@ Note: TypeAlias = Callable[[Scanned, int, int, bytes], None]
 
 
 def scan(files: list[Path], *, first: int | None, last: int | None, limits: Limits = DEFAULT) -> Plan:
-    """Reads every file once. Omits lines outside [first, last)."""
+    """Reads every file once. Omits lines outside [first, last). The ends can be larger than any milestone index."""
     scanned = scan_files(files, _note, limits)
     table = pa.concat_tables([lines_table(each) for each in scanned])
     if first is not None:
-        table = table.filter(pc.greater_equal(table["milestone_index"], first))
+        table = table.filter(pc.greater_equal(table["milestone_index"], min(first, MAX_MILESTONE_INDEX + 1)))
     if last is not None:
-        table = table.filter(pc.less(table["milestone_index"], last))
+        table = table.filter(pc.less(table["milestone_index"], min(last, MAX_MILESTONE_INDEX + 1)))
     pending = [
         {"file": each.path, "line": line, "offset": offset, "length": length}
         for each in scanned

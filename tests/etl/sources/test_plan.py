@@ -52,7 +52,15 @@ def test_overlapping_files_in_any_form_give_copies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("first", "last", "expected"),
-    [(None, None, [(1, 5)]), (2, 4, [(2, 3)]), (4, None, [(4, 5)]), (6, 9, []), (3, 3, [])],
+    [
+        (None, None, [(1, 5)]),
+        (2, 4, [(2, 3)]),
+        (4, None, [(4, 5)]),
+        (6, 9, []),
+        (3, 3, []),
+        (2, 10**20, [(2, 5)]),
+        (10**20, 2 * 10**20, []),
+    ],
 )
 def test_a_range_leaves_the_others_out(
     tmp_path: Path, first: int | None, last: int | None, expected: list[tuple[int, int]]
