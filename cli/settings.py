@@ -227,6 +227,9 @@ def _from_file(file: Path | None) -> dict[str, Given]:
         return {}
     try:
         content = tomllib.loads(file.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise SettingsError(f"{file}: expected TOML in UTF-8; line {line} contains other bytes") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file}: invalid TOML: {error}") from error
     given: dict[str, Given] = {}

@@ -114,6 +114,13 @@ def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text:
     assert rejection(path).startswith(message.format(file=path))
 
 
+@pytest.mark.parametrize(("encoding", "line"), [("latin-1", 2), ("utf-16", 1)])
+def test_a_file_that_is_not_utf_8_is_rejected_by_name_and_line(tmp_path: Path, encoding: str, line: int) -> None:
+    path = tmp_path / "permanode.toml"
+    path.write_text("[networks.a]\nurl = 'sqlite:///Zürich'\n", encoding)
+    assert rejection(path) == f"{path}: expected TOML in UTF-8; line {line} contains other bytes"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
