@@ -36,6 +36,7 @@ from cli import (
 from cli import load as build
 from cli.options import Given
 from cli.settings import FILE
+from db.store import NotFound, NotKeptHere
 
 EXTRAS = {
     "duckdb": "deep",
@@ -187,5 +188,7 @@ def describe_error(error: Exception) -> str:
         return f"{error.name} is not installed; install Permanode with the extra [{extra}]"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror[:1].lower()}{error.strerror[1:]}: {error.filename}"
+    if isinstance(error, NotFound) and not isinstance(error, NotKeptHere):
+        return f"{error} is not in this store"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
     return first + (" … (--debug prints all lines)" if rest else "")

@@ -61,11 +61,18 @@ def write_log_proof(
     from contextlib import closing
 
     from db.connect import open_store
-    from db.queries.log import get_proof
+    from db.queries.log import LogNotSigned, get_proof
+    from db.store import StoreError
 
     settings = context.obj.settings().store()
     with closing(open_store(settings)) as store:
-        data = bytes(asyncio.run(get_proof(store, settings.network, milestone)))
+        try:
+            data = bytes(asyncio.run(get_proof(store, settings.network, milestone)))
+        except LogNotSigned as error:
+            raise StoreError(
+                f"the log of {settings.network} is not signed: create a key with `permanode log key FILE`, set "
+                "`log_key`, and run a load"
+            ) from error
     if into is None:
         sys.stdout.buffer.write(data)
     else:

@@ -18,6 +18,10 @@ BUNDLE = -1
 """log_tiles.level of a bundle."""
 
 
+class LogNotSigned(NotFound):
+    """The log has no signed checkpoint."""
+
+
 @dataclass(frozen=True)
 class LogHead:
     """How far a log has been written, and what was signed of it.
@@ -138,12 +142,12 @@ async def get_record(store: Store, size: int, index: int) -> bytes:
 async def get_proof(store: Store, network: str, milestone: int) -> LogProof:
     """The proof that the record of a milestone is in the signed log, with the record as its extra data.
 
-    Raises NotFound without a signed checkpoint that contains the milestone.
+    Raises LogNotSigned without a signed checkpoint, and NotFound if none contains the milestone.
     """
     head = await get_head(store, network)
     signed = head.signed
     if head.checkpoint is None or signed is None:
-        raise NotFound(f"a signed checkpoint of the log of {network}")
+        raise LogNotSigned(f"a signed checkpoint of the log of {network}")
     first = parse_origin(signed.origin)[1]
     if not first <= milestone <= last_milestone(first, signed.size):
         raise NotFound(f"milestone {milestone} in the signed log of {network}")

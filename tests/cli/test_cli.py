@@ -24,6 +24,7 @@ from cli import main as cli
 from cli.bars import shown
 from cli.options import parse_range
 from cli.progress import report_lines, step_lines
+from db.store import NotFound, NotKeptHere
 from etl.analytics.catch_up import STEPS
 from etl.jobs import PIPELINES
 from etl.report import Progress, Report, Stored
@@ -104,6 +105,12 @@ def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_missing_extra_is_named_with_the_extra_that_installs_it(module: str, extra: str) -> None:
     line = cli.describe_error(ModuleNotFoundError(f"No module named '{module}'", name=module))
     assert line == f"{module} is not installed; install Permanode with the extra [{extra}]"
+
+
+def test_an_object_that_is_not_found_is_a_whole_sentence() -> None:
+    assert cli.describe_error(NotFound("milestone 51")) == "milestone 51 is not in this store"
+    kept = "message ab is not kept here: this archive keeps a selection of messages"
+    assert cli.describe_error(NotKeptHere(kept)) == kept
 
 
 def test_an_error_of_many_lines_is_cut_to_its_first() -> None:

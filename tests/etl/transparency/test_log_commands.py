@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.main import app
+from cli.main import app, describe_error
 from db.connect import StoreSettings
+from db.store import NotFound, StoreError
 from ledger.transparency.checkpoint import open_checkpoint
 from ledger.transparency.errors import LogError, SignatureError
 from ledger.transparency.keys import Kind, SigningKey, VerifierKey
@@ -70,7 +71,21 @@ def test_a_proof_is_checked_with_a_key_alone(settings: StoreSettings, tmp_path: 
         changed = [*lines[:number], *lines[number + 1 :]]
         (tmp_path / "changed").write_text("".join(changed))
         assert isinstance(run("log", "check", "changed", "--key", KEY.verifier.text).exception, LogError)
-    assert run("log", "proof", "121").exit_code == 1
+    later = run("log", "proof", "121").exception
+    assert isinstance(later, NotFound)
+    assert describe_error(later) == f"milestone 121 in the signed log of {NETWORK} is not in this store"
+
+
+def test_a_log_without_a_signature_says_how_to_sign_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = made_store(tmp_path / "store")
+    append(found, tmp_path / "store" / "lake", 120, key=None)
+    monkeypatch.setenv("PERMANODE_STORE", found.url)
+    monkeypatch.setenv("PERMANODE_NETWORK", NETWORK)
+    unsigned = run("log", "proof", "99").exception
+    assert isinstance(unsigned, StoreError)
+    assert describe_error(unsigned) == (
+        f"the log of {NETWORK} is not signed: create a key with `permanode log key FILE`, set `log_key`, and run a load"
+    )
 
 
 def test_cosignatures_of_known_witnesses_are_stored(settings: StoreSettings, tmp_path: Path) -> None:
