@@ -344,7 +344,7 @@ def _load_vaas(
 
 def _reject_options(options: set[str], store_settings: StoreSettings) -> None:
     if options:
-        given = ", ".join(sorted(f"--{each}" for each in options))
-        raise ValueError(
-            f"{given}: not of network {store_settings.network}, whose protocol is {store_settings.protocol}"
-        )
+        given = ", ".join(sorted(f"--{each}" for each in options)) + (" applies" if len(options) == 1 else " apply")
+        is_iota = store_settings.protocol == protocols.IOTA
+        wanted, found = ("Wormhole", "an IOTA") if is_iota else ("IOTA", "a Wormhole")
+        raise ValueError(f"{given} to {wanted} networks; {store_settings.network} is {found} network")

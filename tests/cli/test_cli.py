@@ -133,6 +133,29 @@ def test_an_invalid_range_is_a_usage_error_that_names_the_flag(text: str) -> Non
     assert "--range" in result.output
 
 
+@pytest.mark.parametrize(
+    ("network", "options", "message"),
+    [
+        (
+            "permatest-1",
+            ["--prices", str(ROOT / "sample" / "wormhole" / "prices.csv")],
+            "--prices applies to Wormhole networks; permatest-1 is an IOTA network",
+        ),
+        (
+            "wormhole-mainnet",
+            ["sample", "--force", "--range", "1:2"],
+            "--force, --range apply to IOTA networks; wormhole-mainnet is a Wormhole network",
+        ),
+    ],
+)
+def test_options_of_the_other_kind_of_network_are_named(
+    network: str, options: list[str], message: str, here: Run
+) -> None:
+    done = here("--store", "sqlite:///none", "--network", network, "load", *options)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"permanode: {message}"
+
+
 def test_config_prints_every_setting_with_its_origin(tmp_path: Path, here: Run) -> None:
     (tmp_path / "permanode.toml").write_text("[api]\nport = 9000\n")
     done = here("--store", "sqlite:///x", "--network", "n", "config", "--json", PERMANODE_ETL_MASTER="local[3]")
