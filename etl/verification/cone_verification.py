@@ -125,7 +125,12 @@ def check_pending(copy: Copy, eras: Eras) -> Checked:
         return Checked(-1, rejects=[Reject(copy.file, copy.line, "", str(error))])
     era = eras.read_by(cone.codec)
     if era is None:
-        reason = f"protocol: nothing of this network is of {cone.codec.name}"
+        reason = "protocol: expected a Stardust block, found a Chrysalis message"
+        if cone.codec.protocol_version == stardust.PROTOCOL_VERSION:
+            reason = (
+                "protocol: expected a Chrysalis message, found a Stardust block; set `stardust_from` if this network "
+                "continues with Stardust"
+            )
         return Checked(-1, rejects=[Reject(copy.file, copy.line, "", reason)])
     return _known_by_id(None, cone, copy, era)
 

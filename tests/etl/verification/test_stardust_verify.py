@@ -21,6 +21,7 @@ from ledger.levels import BELIEVED, MERKLE
 from tests.conftest import SHARED, needs_shared
 from tests.etl.archives import Json, blake, dump, eras_of
 from tests.etl.archives import oracle as chrysalis_oracle
+from tests.etl.archives import pending as chrysalis_pending
 from tests.etl.stardust_archives import (
     FORMS,
     NETWORK,
@@ -354,7 +355,12 @@ def test_pending_blocks_are_checked_by_id_and_network() -> None:
             (each["id"][2:], each["bytes_hex"])
         ]
         (reject,) = check_pending(a_copy(each), eras_of(NETWORK)).rejects
-        assert reject.reason == "protocol: nothing of this network is of Stardust"
+        assert reject.reason == (
+            "protocol: expected a Chrysalis message, found a Stardust block; set `stardust_from` if this network "
+            "continues with Stardust"
+        )
+    (reject,) = check_pending(a_copy(chrysalis_pending()[0]), ERAS).rejects
+    assert reject.reason == "protocol: expected a Stardust block, found a Chrysalis message"
     transaction = of_state(line_of(NUMBER), "included")[0] | {"metadata": None}
     assert check_pending(a_copy(transaction), ERAS).rejects == []
     (reject,) = check_pending(a_copy(transaction), eras_of("another", STARDUST)).rejects
