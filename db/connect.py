@@ -105,27 +105,39 @@ class StoreSettings(NetworkSettings, ClusterSettings):
         return self.eras_of(self.network, only)
 
 
+def checked_url(url: str) -> str:
+    """Returns the URL of a store. Raises StoreError for one of another form, and for an unknown scheme."""
+    scheme, colon, _ = url.partition(":")
+    is_folder = url.startswith(SQLITE) and len(url) > len(SQLITE)
+    if is_folder or (scheme in CLUSTERS and url.startswith(f"{scheme}://")):
+        return url
+    # A URL with a user is not shown, because it might contain a password.
+    if "@" not in url and (folder := url.removeprefix("sqlite://").strip("/")):
+        if url.startswith("sqlite://"):
+            raise StoreError(
+                f"{url} has two slashes; write {SQLITE}{folder}, or {SQLITE}/{folder} for an absolute path"
+            )
+        if not colon:
+            raise StoreError(f"{url!r} has no scheme; write {SQLITE}{url}")
+    fault = "invalid store URL" if scheme in {"sqlite", *CLUSTERS} else f"unknown store scheme {scheme!r}"
+    raise StoreError(f"{fault}; expected {SQLITE}FOLDER (a fourth slash for an absolute path) or {FORM}")
+
+
 def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
     """The adapter for these settings. The store is not checked and may not exist yet."""
-    url = settings.url
-    if url.startswith(SQLITE) and len(url) > len(SQLITE):
+    url = checked_url(settings.url)
+    if url.startswith(SQLITE):
         from db.sqlite.store import SqliteStore
 
         folder = Path(url.removeprefix(SQLITE)).expanduser()
         return SqliteStore(folder, writable=writable, protocol=settings.protocol)
-    scheme = url.partition(":")[0]
-    if scheme in CLUSTERS and url.startswith(f"{scheme}://"):
-        address = parse_address(url, settings.network)
-        try:
-            from db.cassandra.store import CassandraStore
-        except ModuleNotFoundError as error:
-            raise StoreError(
-                f"scheme {scheme} needs the driver {CLUSTERS[scheme]}: install permanode[{scheme}]"
-            ) from error
-        return CassandraStore(address, settings, writable=writable, protocol=settings.protocol)
-    raise StoreError(
-        f"unknown store scheme {scheme!r}; expected {SQLITE}FOLDER (a fourth slash for an absolute path) or {FORM}"
-    )
+    address = parse_address(url, settings.network)
+    try:
+        from db.cassandra.store import CassandraStore
+    except ModuleNotFoundError as error:
+        scheme = address.scheme
+        raise StoreError(f"scheme {scheme} needs the driver {CLUSTERS[scheme]}: install permanode[{scheme}]") from error
+    return CassandraStore(address, settings, writable=writable, protocol=settings.protocol)
 
 
 def find_parameters(store: WritableStore, network: str) -> ProtocolParameters | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from db.admin.status import ENGINE
-from db.connect import StoreSettings, open_store
+from db.connect import StoreSettings, checked_url, open_store
 from db.intervals import Intervals, intersect
 from db.intervals import size as size_of
 from db.schema import keyspace_info, protocols, rejects
@@ -241,11 +241,11 @@ def clear_rejects(store_settings: StoreSettings, settings: EtlSettings, wanted: 
 def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
     """Returns the lake's path: the setting, or lake/ inside a SQLite store.
 
-    Raises ValueError for a cluster without the setting, and for a path that Spark interprets as a pattern.
+    Raises ValueError for a cluster without the setting or a pattern of Spark, and StoreError for an invalid store URL.
     """
     if settings.lake:
         return literal_path("lake", lake_root(settings.lake))
-    scheme, _, path = store_settings.url.partition("://")
+    scheme, _, path = checked_url(store_settings.url).partition("://")
     if scheme != "sqlite":
         raise ValueError(f"lake: a directory that the executors share, as {scheme} stores have none of their own")
     return literal_path("store", lake_root(Path(path.removeprefix("/")).expanduser() / "lake"))
