@@ -25,6 +25,8 @@ LEAST: Mapping[str, float] = {
 }
 """The smallest value of each number."""
 
+PORT_MAX = 65_535
+
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
@@ -96,6 +98,8 @@ class ApiSettings:
     def __post_init__(self) -> None:
         if self.server not in SERVERS:
             raise ValueError(f"server must be {' or '.join(SERVERS)}, not {self.server!r}")
+        if not 0 <= self.port <= PORT_MAX:
+            raise ValueError(f"port must be 0 to {PORT_MAX}, not {self.port}")
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")

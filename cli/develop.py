@@ -19,7 +19,7 @@ class Failure(Exception):
 
 def run_demo(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="Port to serve on.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to serve on.")] = 8000,
     store: Annotated[
         str | None, typer.Option(help="Another store, e.g. cassandra://HOST/KEYSPACE?rf=1. Default: .demo/ (SQLite).")
     ] = None,

@@ -31,7 +31,7 @@ def migrate(context: typer.Context) -> None:
 def serve(
     context: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on [PERMANODE_API_HOST].")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on [PERMANODE_API_PORT].")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on [PERMANODE_API_PORT].")] = None,
     workers: Annotated[int | None, typer.Option(help="Number of server processes [PERMANODE_API_WORKERS].")] = None,
     server: Annotated[
         str | None, typer.Option(metavar="NAME", help="HTTP server: uvicorn or granian [PERMANODE_API_SERVER].")

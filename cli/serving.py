@@ -6,6 +6,7 @@ Invariants:
 """
 
 import ctypes
+import errno
 import gc
 import logging
 import os
@@ -145,13 +146,17 @@ def config_class(api: ApiSettings) -> "type[LimitedConfig | GranianConfig]":
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Opens the listening socket. Raises SettingsError if the port is in use."""
+    """Opens the listening socket. Raises SettingsError if the port is in use, or this machine does not have the
+    address.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG_MAX)
     except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise SettingsError(f"cannot listen on {host} port {port}: {reason}; use another --port") from error
+        # Python adds the address to the text of the system.
+        reason = (error.strerror or str(error)).partition(" (while attempting")[0]
+        advice = "use another --port" if error.errno in {errno.EADDRINUSE, errno.EACCES} else "check --host"
+        raise SettingsError(f"cannot listen on {host} port {port}: {reason}; {advice}") from error
 
 
 def make_app(settings: Settings) -> FastAPI:

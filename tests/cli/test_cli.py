@@ -12,6 +12,7 @@ import tomllib
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TypeAlias
@@ -24,6 +25,8 @@ from cli import main as cli
 from cli.bars import shown
 from cli.options import parse_range
 from cli.progress import report_lines, step_lines
+from cli.serving import listen
+from cli.settings import SettingsError
 from db.store import NotFound, NotKeptHere
 from etl.analytics.catch_up import STEPS
 from etl.jobs import PIPELINES
@@ -377,6 +380,26 @@ def test_help_has_a_short_option(here: Run, command: list[str]) -> None:
     done = here(*command, "-h")
     assert (done.returncode, done.stdout) == (0, here(*command, "--help").stdout)
     assert done.stdout.startswith(f"Usage: {' '.join(['permanode', *command])} [OPTIONS]")
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_port_out_of_range_is_a_usage_error_that_names_the_flag(command: str) -> None:
+    result = CliRunner().invoke(cli.app, [command, "--port", "99999"])
+    assert result.exit_code == 2
+    assert "--port" in result.output
+    assert "65535" in result.output
+
+
+def test_an_address_that_cannot_be_bound_names_the_option_to_change() -> None:
+    with pytest.raises(SettingsError, match=r"^cannot listen on 256\.1\.1\.1 port 0: [^(]*; check --host$"):
+        listen("256.1.1.1", 0)
+    with closing(listen("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError) as rejected:
+            listen("127.0.0.1", port)
+    assert str(rejected.value) == (
+        f"cannot listen on 127.0.0.1 port {port}: Address already in use; use another --port"
+    )
 
 
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGINT, 2)])

@@ -166,6 +166,8 @@ def test_what_the_part_itself_rejects_is_reported_with_its_place() -> None:
     given = {"PERMANODE_NETWORK": "x", "PERMANODE_STORE": "sqlite:///x", "PERMANODE_STORE_CHUNK_SIZE": "0"}
     with pytest.raises(SettingsError, match=r"networks\.x: chunk_size must be 1 or more"):
         read(None, given, {}).store()
+    with pytest.raises(SettingsError, match="api: port must be 0 to 65535, not 99999"):
+        read(None, {"PERMANODE_API_PORT": "99999"}, {}).build("api", ApiSettings)
 
 
 def test_worker_processes_get_the_same_settings(file: Path) -> None:
