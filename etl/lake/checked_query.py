@@ -9,6 +9,7 @@ Invariants:
    bracket is a word of SQL or a function.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
@@ -46,6 +47,8 @@ WORDS = frozenset(
 )
 """Words of SQL that stand before a bracket."""
 
+NAME = re.compile(r"[\w.-]{1,60}")
+"""The name of a table, perhaps misspelled."""
 
 NILADIC = frozenset(
     ["current_date", "current_time", "current_timestamp", "current_user", "localtimestamp", "session_user", "user"]
@@ -60,10 +63,15 @@ class NotAllowed(ValueError):
 def check_query(text: str, tables: Collection[str]) -> str:
     """Returns a query as SQL for Spark, if it reads only these tables and calls only pure functions.
 
+    A single word is taken for the name of a table, and rejected.
+
     Raises ValueError with the reason, in most cases with the line and column.
     """
     if len(text) > QUERY_MAX:
         raise ValueError(f"the query has {len(text)} characters, the maximum is {QUERY_MAX}")
+    if NAME.fullmatch(text):
+        expected = f"{', '.join(sorted(tables))}, or a query (SELECT, WITH, VALUES)"
+        raise NotAllowed(f"{text} is not a table or view of the lake; expected one of {expected}")
     try:
         statements = [each for each in sqlglot.parse(text, dialect=DIALECT) if each is not None]
         if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Values)):

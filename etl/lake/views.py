@@ -184,9 +184,10 @@ def run_query(lake: Lake, what: str) -> DataFrame:
     Raises ValueError for anything that is not such a query.
     """
     create_views(lake, {*re.findall(r"\w+", what.lower())})
-    if what in TABLES or what in VIEWS:
-        return lake.spark.table(what)
-    query = check_query(what, (*TABLES, *VIEWS))
+    name = what.strip().lower()
+    if name in TABLES or name in VIEWS:
+        return lake.spark.table(name)
+    query = check_query(what.strip(), (*TABLES, *VIEWS))
     # Otherwise Spark replaces ${env:NAME} in a query, also within texts.
     lake.spark.conf.set("spark.sql.variable.substitute", "false")
     lake.spark.conf.set("spark.sql.runSQLOnFiles", "false")

@@ -358,6 +358,13 @@ def test_a_query_reads_neither_the_environment_nor_files(loading: Loading, lake:
 def test_a_query_that_cannot_be_run_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     rejected(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
     rejected(loading, lake, "SELEC 1", tmp_path / "new", "^the query is not valid: line 1, column 7 near '1'")
+    rejected(
+        loading, lake, "nope", tmp_path / "new", "^nope is not a table or view of the lake; expected one of genesis,"
+    )
+
+
+def test_a_table_is_found_in_upper_case_and_between_spaces(lake: Lake) -> None:
+    assert run_query(lake, " Milestones ").count() == run_query(lake, "milestones").count() > 0
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])

@@ -21,6 +21,13 @@ def not_a_table(shown: str) -> str:
     return f"{shown} is not a table of the lake; expected one of messages, outputs, spends"
 
 
+def not_a_name(shown: str) -> str:
+    return (
+        f"{shown} is not a table or view of the lake; expected one of messages, outputs, spends, or a query "
+        "(SELECT, WITH, VALUES)"
+    )
+
+
 def not_a_function(shown: str) -> str:
     return f"{shown} is not a function that a query can use"
 
@@ -67,6 +74,10 @@ REJECTED = {
     "CREATE TEMPORARY FUNCTION f AS 'a.B'": ONLY_QUERIES,
     "SELECT 1; SELECT 2": ONLY_QUERIES,
     "": ONLY_QUERIES,
+    # Names with an error.
+    "output": not_a_name("output"),
+    "archive.outputs": not_a_name("archive.outputs"),
+    "native-tokens": not_a_name("native-tokens"),
     "SELECT 1 INTO a": "INTO is not allowed in a query",
     "SELECT /*+ REPARTITION(100000) */ * FROM outputs": "HINT is not allowed in a query",
     "SELECT :a": ":a is not allowed in a query",
