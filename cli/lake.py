@@ -37,13 +37,14 @@ def lake_views(
 ) -> None:
     """Prints SQL statements that create the tables of the lake's current version and the views of docs/analysts.md.
 
+    Needs neither Spark nor Java.
+
     Example: permanode lake views > lake.sql && duckdb -init lake.sql
     """
     from etl import runs
-    from etl.lake import table_export as export
+    from etl.lake.views import statements
 
-    store, etl = etl_settings(context)
-    for statement in export.view_statements(etl, lake=runs.lake_path(store, etl), engine=engine):
+    for statement in statements(runs.lake_path(*etl_settings(context)), engine):
         typer.echo(f"{statement};")
 
 
@@ -59,6 +60,8 @@ def export_rows(
     ] = "parquet",
 ) -> None:
     """Exports rows of the lake to files for other programs. docs/analysts.md describes the columns.
+
+    Needs Spark, so Java 17 or 21, with either engine setting.
 
     Example: permanode export "SELECT * FROM outputs WHERE amount > 1000000" --into rich/ --format parquet
     """

@@ -11,8 +11,10 @@ VERSIONS = (17, 21)
 
 INSTALL = (
     "Install it (Debian, Ubuntu: openjdk-17-jre-headless; Fedora: java-21-openjdk-headless; Homebrew: openjdk@21) or "
-    "set JAVA_HOME. On one machine, etl.engine = sail needs no Java"
+    "set JAVA_HOME"
 )
+
+WITHOUT_JAVA = "On one machine, etl.engine = sail needs no Java"
 
 
 class JavaError(RuntimeError):
@@ -29,10 +31,10 @@ def java_fault() -> str | None:
     return _fault_of(java(), os.environ.get("PATH", ""))
 
 
-def require_java() -> None:
-    """Raises JavaError if Spark cannot run on the Java of this machine."""
+def require_java(without: str = WITHOUT_JAVA) -> None:
+    """Raises JavaError if Spark cannot run on the Java of this machine. `without`: what the user can do without it."""
     if fault := java_fault():
-        raise JavaError(f"{fault}. {INSTALL}")
+        raise JavaError(f"{fault}. {INSTALL}. {without}")
 
 
 @cache

@@ -14,11 +14,12 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
 from etl.engine.current import SPARK
 from etl.engine.files import delete, exists
+from etl.engine.java import require_java
 from etl.engine.session import Session, engine_session, session_beside
 from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake
 from etl.lake.paths import lake_root
-from etl.lake.views import run_query, statements
+from etl.lake.views import run_query
 
 CSV: dict[str, bool | str] = {
     "header": True,
@@ -29,6 +30,11 @@ CSV: dict[str, bool | str] = {
 }
 """Options of CSV as in RFC 4180. Values are written completely, with their white space."""
 
+WITHOUT_JAVA = (
+    "`permanode export` runs on Spark, whatever etl.engine is; without Java, query the lake with DuckDB: "
+    "`permanode lake views`"
+)
+
 
 def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:
     """Writes the rows of a table, a view or a query to files in a new folder, as `parquet` or `csv`. Returns their
@@ -36,8 +42,9 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
 
     CSV has a line of column names, with paths for fields of structs, bytes as lowercase hex, and lists as JSON. Raises
     ValueError with Spark's message for an invalid query, for SQL that is not a query, for duplicate column names, and
-    for a folder that exists. A failed export leaves no folder.
+    for a folder that exists, and JavaError without a Java for Spark. A failed export leaves no folder.
     """
+    require_java(WITHOUT_JAVA)
     with engine_session(replace(settings, engine=SPARK)) as spark:
         try:
             return _export(session_beside(spark), lake, what, into, form)
@@ -102,9 +109,3 @@ def _plain(column: Column, kind: DataType) -> Column:
         parts = (_plain(column.getField(field.name), field.dataType).alias(field.name) for field in kind)
         return F.when(column.isNotNull(), F.struct(*parts))
     return column
-
-
-def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
-    """etl.lake.views.statements for the lake at this path."""
-    with engine_session(replace(settings, engine=SPARK)) as spark:
-        return statements(Lake(spark, lake_root(lake)), engine)

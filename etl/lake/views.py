@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
 
 from etl.engine.columns import schema_of
-from etl.engine.delta_log import paths_of
+from etl.engine.delta_log import DeltaLog, paths_of
 from etl.lake.checked_query import check_query
 from etl.lake.delta import TABLES, Lake
 
@@ -121,16 +121,17 @@ def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
         yield name, "\nUNION ALL".join(parts.values()).format(**words).strip()
 
 
-def statements(lake: Lake, engine: str) -> list[str]:
-    """SQL statements, without semicolons, that create the tables and views of the lake as it is now in an engine of
-    DIALECTS. Tables exist only if there is a lake.
+def statements(root: str, engine: str) -> list[str]:
+    """SQL statements, without semicolons, that create the tables and views of the lake at this path as it is now in an
+    engine of DIALECTS. Tables exist only if there is a lake. Needs no session.
 
     DuckDB reads the files directly and needs no extension. Print the statements again after a load or a compaction.
     Spark needs a session with Delta Lake, and reads the newest version in each query.
     """
     made = [DIALECTS[engine].utc]
-    if _exists(lake):
-        made += [f"CREATE {_KIND[engine]} {name} AS {_rows(lake, name, engine)}" for name in TABLES]
+    logs = {name: DeltaLog(f"{root}/{name}", layout) for name, layout in TABLES.items()}
+    if any(log.exists() for log in logs.values()):
+        made += [f"CREATE {_KIND[engine]} {name} AS {_rows(log, engine)}" for name, log in logs.items()]
         made += _view_statements(engine)
     return made
 
@@ -142,16 +143,12 @@ def _view_statements(engine: str) -> list[str]:
     return [f"CREATE {_KIND[engine]} {name} AS\n{text}" for name, text in views(DIALECTS[engine])]
 
 
-def _exists(lake: Lake) -> bool:
-    return any(lake.has(name) for name in TABLES)
-
-
-def _rows(lake: Lake, name: str, engine: str) -> str:
+def _rows(log: DeltaLog, engine: str) -> str:
     """A query for the rows of a table; empty if it was never written, or has no file for DuckDB."""
-    if engine == "spark" and lake.has(name):
-        return f"SELECT * FROM delta.`{lake.path(name)}`"
-    fields = schema_of(TABLES[name].ddl)
-    if engine == "duckdb" and (files := sorted(paths_of(lake.path(name), lake.log(name).files()))):
+    if engine == "spark" and log.exists():
+        return f"SELECT * FROM delta.`{log.root}`"
+    fields = schema_of(log.layout.ddl)
+    if engine == "duckdb" and (files := sorted(paths_of(log.root, log.files()))):
         # Files of earlier versions have timestamps without a zone, all others with one. The session's zone is UTC.
         times = [each.name for each in fields if isinstance(each.dataType, TimestampType)]
         casts = ", ".join(f"CAST({each} AS TIMESTAMP) AS {each}" for each in times)
@@ -168,7 +165,7 @@ def create_views(lake: Lake, names: Collection[str] = (*TABLES, *VIEWS)) -> None
     The tables are the files of the lake's current version, so the session needs no connector. Raises FileDamaged.
     """
     lake.spark.sql(DIALECTS["spark"].utc)
-    if _exists(lake):
+    if any(lake.has(name) for name in TABLES):
         for name in TABLES:
             if name in names or any(name in USED[view] for view in VIEWS if view in names):
                 lake.read(name).createOrReplaceTempView(name)

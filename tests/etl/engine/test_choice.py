@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
+from cli.main import app
 from cli.options import build_etl
 from cli.settings import read
 from db.connect import StoreSettings
@@ -18,9 +20,10 @@ from etl import runs
 from etl.engine import choice
 from etl.engine.choice import SAIL_BYTES, bytes_of, choose_engine
 from etl.engine.current import AUTO, SAIL, SPARK
-from etl.engine.java import INSTALL, JavaError
+from etl.engine.java import INSTALL, WITHOUT_JAVA, JavaError
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
+from etl.lake.table_export import export
 
 JAVA = """#!/bin/sh
 echo 'openjdk version "{version}" 2025-04-15' >&2
@@ -105,7 +108,7 @@ def test_without_a_java_for_spark_the_default_is_sail_at_any_size_with_one_line(
     assert caplog.messages == [f"{printed}; the embedded engine (sail) is used"]
     with pytest.raises(JavaError) as rejected, engine_session(replace(etl, master="spark://host:7077")):
         pass
-    assert str(rejected.value) == f"{printed}. {INSTALL}"
+    assert str(rejected.value) == f"{printed}. {INSTALL}. {WITHOUT_JAVA}"
 
 
 def test_a_spark_that_was_requested_is_not_replaced(machine: Any) -> None:
@@ -114,6 +117,23 @@ def test_a_spark_that_was_requested_is_not_replaced(machine: Any) -> None:
     assert etl.engine == SPARK
     with pytest.raises(JavaError), engine_session(etl):
         pass
+
+
+@pytest.mark.parametrize("engine", [SPARK, SAIL, AUTO])
+def test_without_java_an_export_advises_duckdb_and_its_views_are_printed(
+    engine: str, machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(None)
+    with pytest.raises(JavaError) as rejected:
+        export(EtlSettings(engine=engine), lake=str(tmp_path), what="outputs", into=str(tmp_path / "new"), form="csv")
+    assert str(rejected.value) == (
+        f"Spark requires Java 17 or 21; java was not found. {INSTALL}. `permanode export` runs on Spark, whatever "
+        "etl.engine is; without Java, query the lake with DuckDB: `permanode lake views`"
+    )
+    monkeypatch.setenv("PERMANODE_ETL_ENGINE", engine)
+    store = f"sqlite:///{tmp_path}/store"
+    views = CliRunner().invoke(app, ["--store", store, "--network", "permatest-1", "lake", "views"])
+    assert (views.exit_code, views.stdout) == (0, "SET TimeZone = 'UTC';\n")
 
 
 @pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.4", "21-ea"])

@@ -96,7 +96,7 @@ def in_duckdb(lake: Lake) -> "Iterator[duckdb.DuckDBPyConnection]":
 @contextmanager
 def duckdb_over(lake: Lake) -> "Iterator[duckdb.DuckDBPyConnection]":
     with duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}) as database:
-        for statement in statements(lake, "duckdb"):
+        for statement in statements(lake.root, "duckdb"):
             database.execute(statement)
         yield database
 
@@ -187,7 +187,7 @@ def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
 
 def test_where_no_lake_is_nothing_is_reported_about_one(lake: Lake, tmp_path: Path) -> None:
     """A wrong path is not treated as a lake without rows."""
-    assert len(statements(Lake(lake.spark, str(tmp_path)), "duckdb")) == 1
+    assert len(statements(str(tmp_path), "duckdb")) == 1
 
 
 def paths(kind: DataType, at: str) -> Iterator[str]:
@@ -225,7 +225,7 @@ def run(loading: Loading, *arguments: str) -> str:
 
 def test_the_statements_are_printed(loading: Loading, lake: Lake) -> None:
     for engine, options in (("duckdb", []), ("spark", ["--engine", "spark"])):
-        assert run(loading, "lake", "views", *options) == ";\n".join([*statements(lake, engine), ""])
+        assert run(loading, "lake", "views", *options) == ";\n".join([*statements(lake.root, engine), ""])
 
 
 def lines_of(folder: Path) -> list[dict[str, str]]:

@@ -157,4 +157,4 @@ def test_a_lake_behind_a_url_is_written_read_and_compacted(spark: SparkSession, 
     lake = Lake(spark, lake.root)
     rows = lake.read("milestones").select("milestone_index", "lake_range").collect()
     assert sorted((row[0], row[1]) for row in rows) == [(index, 0) for index in range(1, 6)]
-    assert f"'{lake.path('milestones')}/" in "".join(statements(lake, "duckdb"))
+    assert f"'{lake.path('milestones')}/" in "".join(statements(lake.root, "duckdb"))
