@@ -74,3 +74,11 @@ class Source(Protocol):
         """Reads the cones of a document, usually one. An invalid message is added to `rejected`; an invalid document
         raises JsonError or CodecError.
         """
+
+
+def network_id_of(message: Message) -> int | None:
+    """The network id of a message; in Stardust only transactions contain one."""
+    if isinstance(message, chrysalis.Message):
+        return message.network_id
+    payload = message.payload
+    return payload.essence.network_id if isinstance(payload, stardust_values.Transaction) else None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etl.lake.checked import Checked
-from etl.sources.cone import Cone, Entry, Message, Milestone
+from etl.sources.cone import Cone, Entry, Milestone, network_id_of
 from etl.sources.rejects import Reject
 from etl.verification.milestone_checks import prove
 from ledger.chrysalis import codec as chrysalis
@@ -155,18 +155,10 @@ def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> 
         return f"message id: the bytes hash to {derived.hex()}"
     if entry.referenced_by not in (index, None):
         return f"referencedByMilestoneIndex: {index} expected, found {entry.referenced_by}"
-    found = _network_id(entry.message)
+    found = network_id_of(entry.message)
     if found not in (None, network_id):
         return f"networkId: {network_id} expected, found {found}"
     return None
-
-
-def _network_id(message: Message) -> int | None:
-    """The network id of the message; in Stardust only transactions contain one."""
-    if isinstance(message, chrysalis.Message):
-        return message.network_id
-    payload = message.payload
-    return payload.essence.network_id if isinstance(payload, stardust_values.Transaction) else None
 
 
 def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
