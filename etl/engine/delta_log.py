@@ -48,8 +48,8 @@ PROPERTIES = {
 class CommitConflict(RuntimeError):
     """Another process committed to the table first."""
 
-    def __init__(self, root: str) -> None:
-        super().__init__(f"{root}: another process wrote to this table; nothing was committed. Run this again")
+    def __init__(self, root: str, cause: str = "another process wrote to this table") -> None:
+        super().__init__(f"{root}: {cause}; nothing was committed. Run this again")
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,12 @@ class Layout:
 
 
 class DeltaLog:
-    """The newest version of a table, as of the last `refresh`."""
+    """The newest version of a table, as of the last `refresh`. `name`: that a new table gets, and no other one has."""
 
-    def __init__(self, root: str, layout: Layout) -> None:
+    def __init__(self, root: str, layout: Layout, name: str | None = None) -> None:
         self.root = root
         self.layout = layout
+        self.name = name
         self._table: DeltaTable | None = None
         self._files: list[DataFile] | None = None
 
@@ -88,8 +89,12 @@ class DeltaLog:
         folder = Path(self.root, "_delta_log")
         return folder.is_dir() and any(each.name[0].isdecimal() for each in folder.iterdir())
 
+    def stored_name(self) -> str | None:
+        """The name of the table, as of the last `refresh`; None without a name or table."""
+        return None if self._table is None else self._table.metadata().name or None
+
     def refresh(self) -> None:
-        """Reads what was committed since. Raises OSError for an invalid log."""
+        """Reads what was committed since. Raises OSError for an invalid log, and CommitConflict for another name."""
         if not self.exists():
             # Not None: a table that another process creates while this one writes stays unknown until its commit fails.
             self._files = []
@@ -100,6 +105,9 @@ class DeltaLog:
                 self._table = DeltaTable(self.root)
             else:
                 self._table.update_incremental()
+        if self.name and (held := self.stored_name()) not in (None, self.name):
+            self._table = None
+            raise CommitConflict(self.root, f"this table is of {held}, not of {self.name}")
 
     def files(self) -> list[DataFile]:
         """The files of the newest version; none of a table that does not exist. Raises OSError for an invalid log, and
@@ -196,6 +204,7 @@ class DeltaLog:
                     [*added],
                     mode="error",
                     partition_by=[*self.layout.partitions],
+                    name=self.name,
                     configuration=configuration,
                     commit_properties=properties,
                 )
@@ -257,6 +266,14 @@ class DeltaLog:
             fields = Schema.from_json(StructType.fromJson({"type": "struct", "fields": missing}).json()).fields
             with _as_os_errors(self.root):
                 self._table.alter.add_columns(fields)
+            self.refresh()
+
+    def set_name(self) -> None:
+        """Gives the table the name of this log, in a commit of its own."""
+        if self._table is not None and self.name:
+            with _as_os_errors(self.root):
+                properties = self._properties(self.files(), self._metadata(self._table))
+                self._table.alter.set_table_name(self.name, commit_properties=properties)
             self.refresh()
 
     def checkpoint(self) -> None:

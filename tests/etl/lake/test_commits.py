@@ -180,6 +180,23 @@ def test_of_two_writers_who_create_a_table_the_second_fails(log: DeltaLog) -> No
     assert found(log) == rows_of(2)
 
 
+def test_a_table_is_neither_read_nor_written_under_another_name(log: DeltaLog) -> None:
+    ours, theirs = (DeltaLog(log.root, LAYOUT, name) for name in ("ours", "theirs"))
+    theirs.refresh()
+    put(ours, rows_of(1), replaced=[(1, 1)])
+    for _ in range(2):
+        with pytest.raises(
+            CommitConflict, match="numbers: this table is of ours, not of theirs; nothing was committed"
+        ):
+            put(theirs, rows_of(2), replaced=[(2, 2)])
+        with pytest.raises(CommitConflict):
+            theirs.files()
+    put(log, rows_of(3), replaced=[(3, 3)])
+    assert found(log) == rows_of(1, 3)
+    assert log.stored_name() == "ours"
+    assert not [*Path(log.root).glob("_writing-*")]
+
+
 def test_what_a_killed_writer_left_is_deleted_by_the_next_and_that_of_a_living_one_is_not(log: DeltaLog) -> None:
     put(log, rows_of(1), replaced=[(1, 1)])
     dead = Path(log.root, "_writing-dead")
