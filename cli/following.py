@@ -56,8 +56,12 @@ def loading(settings: Settings, network: StoreSettings, into: Path) -> "Iterator
     """
     from etl.engine.faults import EngineError
     from etl.head_loads import HeadLoads
+    from etl.runs import lake_path
 
-    loads = HeadLoads(network, build_etl(settings))
+    etl = build_etl(settings)
+    # The lake of another network is an error before anything is fetched.
+    lake_path(network, etl)
+    loads = HeadLoads(network, etl)
     # A load waits for its process. Meanwhile, the next files are fetched.
     with ThreadPoolExecutor(1, thread_name_prefix="load") as thread:
         try:

@@ -28,7 +28,8 @@ from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, IOTA_REPAIR, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
 from etl.lake.delta import Lake
-from etl.lake.paths import lake_root, literal_path
+from etl.lake.network import check_network, record_network
+from etl.lake.paths import lake_of, lake_root, literal_path
 from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.load_notes import note_rejects, noted
@@ -92,7 +93,7 @@ def load(
     Raises:
         FileNotFoundError: a source does not exist.
         ValueError: an option does not fit the network's protocol, or the store does not take SSTables.
-        StoreMismatch: the store is of another network, or contains what its lake does not.
+        StoreMismatch: store or lake is of another network, or the store contains what the lake does not.
         StoreUnavailable: the store cannot be reached.
         LeaseHeld: another run writes to the store.
     """
@@ -239,16 +240,12 @@ def clear_rejects(store_settings: StoreSettings, settings: EtlSettings, wanted: 
 
 
 def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
-    """Returns the lake's path: the setting, or lake/ inside a SQLite store.
-
-    Raises ValueError for a cluster without the setting or a pattern of Spark, and StoreError for an invalid store URL.
+    """Returns the path of the network's lake. Raises what `lake_of` raises, StoreError for an invalid store URL, and
+    StoreMismatch if the lake belongs to another network.
     """
-    if settings.lake:
-        return literal_path("lake", lake_root(settings.lake))
-    scheme, _, path = checked_url(store_settings.url).partition("://")
-    if scheme != "sqlite":
-        raise ValueError(f"lake: a directory that the executors share, as {scheme} stores have none of their own")
-    return literal_path("store", lake_root(Path(path.removeprefix("/")).expanduser() / "lake"))
+    root = lake_of(settings.lake, store_settings.network, checked_url(store_settings.url))
+    check_network(root, store_settings.known_network(), is_wormhole=store_settings.wormhole_network is not None)
+    return root
 
 
 def engine_of(
@@ -281,8 +278,8 @@ def open_run(
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
     if bulk:
         reject_bulk(store_settings)
-    root = lake_path(store_settings, settings)
     settings = replace(settings, engine=engine_of(store_settings, settings, bulk=bulk, size=size))
+    root, network = lake_path(store_settings, settings), store_settings.known_network().name
     run = (AT_HEAD if at_head else "") + uuid.uuid4().hex[:12]
     report = Report(run=run, engine=settings.engine)
     # The run deletes this directory at its end, so it is never the one that the setting names.
@@ -290,6 +287,7 @@ def open_run(
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(held_lease(store, run))
+        record_network(root, network)
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         notify(Progress(settings.engine, 0, None, "starting"))
         with report.timed(ENGINE_START):
@@ -304,7 +302,7 @@ def open_run(
         stack.enter_context(run_scratch())
         sorted_bytes = BYTES_OF_LAKE * bytes_of([Path(root)]) if size is None else size
         staging = stack.enter_context(closing(Staging(below / "staging", sorted_bytes)))
-        lake = Lake(spark, root, run)
+        lake = Lake(spark, root, run, network)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         check()

@@ -66,6 +66,11 @@ def is_known(name: str) -> bool:
     return name in _KNOWN
 
 
+def known_networks() -> frozenset[Network]:
+    """The built-in networks."""
+    return frozenset(_KNOWN.values())
+
+
 def find_network(name: str) -> Network:
     """The network of this name. An unknown network is treated as a test network with the address prefix `atoi`."""
     return _KNOWN.get(name) or Network(name, name, "atoi", name)

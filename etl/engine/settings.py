@@ -23,7 +23,13 @@ class EtlSettings:
     master: str = field(
         default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"}
     )
-    lake: str = field(default="", metadata={"help": "directory of the lake; default: lake/ inside the SQLite store"})
+    lake: str = field(
+        default="",
+        metadata={
+            "help": "directory of the lake; {network} stands for the network's name, because a lake holds one network; "
+            "default: lake/ inside the SQLite store"
+        },
+    )
     staging: str = field(
         default="",
         metadata={"help": "scratch directory that driver and executors share; default: staging/ next to the lake"},

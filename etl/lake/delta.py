@@ -95,12 +95,12 @@ MANY = 1_000
 
 
 class Lake:
-    """The Delta tables in one directory, or below an object store prefix that Spark can write. Commits name `run`."""
+    """The Delta tables in a directory, or below a URL that Spark can write. Commits name `run`, tables `network`."""
 
-    def __init__(self, spark: Session, root: str, run: str = "") -> None:
+    def __init__(self, spark: Session, root: str, run: str = "", network: str | None = None) -> None:
         self.spark = spark
         self._few = session_beside(spark, Planning.FEW_ROWS)
-        self.root = root
+        self.root, self.network = root, network
         self.is_local = "://" not in root and runs_here(spark)
         """Whether processes of this machine may read and write the files: a directory, and no executor is elsewhere."""
         self._info = {"engine": SAIL if on_sail() else SPARK, "run": run}
@@ -131,7 +131,7 @@ class Lake:
         """The log of a table, as of the last commit of this run."""
         with self._listing:
             if table not in self._logs:
-                self._logs[table] = DeltaLog(self.path(table), TABLES[table])
+                self._logs[table] = DeltaLog(self.path(table), TABLES[table], self.network)
             return self._logs[table]
 
     def read(self, table: str) -> DataFrame:
