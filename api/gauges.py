@@ -24,6 +24,7 @@ from db.queries.wormhole.holdings import find_noted_holdings
 from db.schema.protocols import IOTA
 from db.store import Row, Store, StoreError
 from db.sync import held_in, list_proofs, list_ranges, missing, proved_in
+from db.together import together
 
 KEPT_S = 10.0
 """How long values are kept, so that a client cannot make a server read them all the time. Shorter than the usual time
@@ -89,7 +90,7 @@ class Gauges:
 
     async def read(self) -> list[Sample]:
         """Returns the values of all networks."""
-        return [sample for each in await asyncio.gather(*(one.read() for one in self._networks)) for sample in each]
+        return [sample for each in await together(*(one.read() for one in self._networks)) for sample in each]
 
 
 class NetworkGauges:

@@ -18,7 +18,6 @@ from api.fields.params import PROOF
 from api.http.errors import BadParameter
 from api.http.page_sizes import MAXIMUM
 from api.http.responses import Json
-from api.http.together import together
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries.listing_proofs import fetch_rows, find_index, locate_key, row_id
@@ -27,6 +26,7 @@ from db.roles import Role
 from db.schema import PENDING_RANGE
 from db.store import NotFound, Row
 from db.times import Window
+from db.together import together
 from ledger.completeness.document import render_document
 from ledger.completeness.families import BY_NAME, U32_BYTES, Family
 from ledger.completeness.intervals import SMALLEST, complete_from, complete_to, log_place_of_cover

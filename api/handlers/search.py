@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from api import era_routing as eras
 from api.http.responses import Json
-from api.http.together import together
 from api.network import NetworkMount
 from db.coverage import describe_part
 from db.listing.statement import LISTED
@@ -17,6 +16,7 @@ from db.queries import search as iota
 from db.queries.transactions import INCLUDED
 from db.queries.wormhole import search as wormhole
 from db.schema.protocols import WORMHOLE
+from db.together import together
 from ledger.crypto.bech32 import AddressError, parse_address
 
 QUERY_MAX = 200

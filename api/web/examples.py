@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.together import together
 from api.web import coverage, operations
 from api.web.formats import day
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
+from db.together import together
 
 Values: TypeAlias = Mapping[str, Sequence[str]]
 """Name of a parameter → values in different forms. An operation uses the first one that fits its pattern."""

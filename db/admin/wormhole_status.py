@@ -5,7 +5,6 @@ rows by chain, emitter and sequence; `is_whole` reports whether these are all. T
 data, not on when it was loaded.
 """
 
-import asyncio
 from collections import Counter
 
 from db.intervals import of_indices
@@ -13,6 +12,7 @@ from db.queries.wormhole.daily import each_day_of_all
 from db.queries.wormhole.holdings import VERIFIED, EmitterGaps, Holdings
 from db.queries.wormhole.vaas import emitted_source, list_emitters, list_vaas
 from db.store import Row, Store
+from db.together import together
 from db.utc_days import format_day, this_day
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
@@ -34,7 +34,7 @@ async def get_holdings(store: Store) -> Holdings:
     await _sum_days(store, found)
     newest = await list_vaas(store, [("recent", "")], newest=True, page_size=1, cursor=None)
     found.newest_s = next((row["timestamp"] for row in newest.rows if row["timestamp"]), None)
-    held = await asyncio.gather(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
+    held = await together(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
     found.emitters = sum(map(len, held))
     found.is_whole = all(len(each) < EMITTERS_OF_CHAIN for each in held)
     verdicts: Counter[str] = Counter()

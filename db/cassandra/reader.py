@@ -34,6 +34,7 @@ from db.listing.deadline import is_over, remaining_s
 from db.model import Type
 from db.schema.protocols import TABLES
 from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
+from db.together import together
 
 T = TypeVar("T")
 
@@ -233,7 +234,7 @@ class _Client:
             self._watching = None
 
     async def _is_any_late(self) -> bool:
-        return any(await asyncio.gather(*(self._is_late(*node) for node in self._other.known())))
+        return any(await together(*(self._is_late(*node) for node in self._other.known())))
 
     async def _is_late(self, host: str, port: int) -> bool:
         """Whether a connected node does not respond. The driver measures the time, because the event loop may be

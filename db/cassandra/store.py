@@ -45,6 +45,7 @@ from db.store import (
     Value,
     Where,
 )
+from db.together import together
 
 GETS_IN_FLIGHT = 32
 
@@ -108,7 +109,7 @@ class CassandraStore:
             for index, key in left:
                 answers[index] = await self.get(table, key)
 
-        await asyncio.gather(*(work() for _ in range(min(GETS_IN_FLIGHT, len(keys)))))
+        await together(*(work() for _ in range(min(GETS_IN_FLIGHT, len(keys)))))
         return answers
 
     async def slice(

@@ -4,7 +4,6 @@
 interval of the cover, and the rows or divisions of the key where the page is.
 """
 
-import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -19,6 +18,7 @@ from db.model import Table
 from db.partitions import ms_range_id
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
 from db.store import Bound, Key, NotFound, NotKeptHere, Row, Store, StoreDamaged
+from db.together import together
 from ledger.completeness.families import Family, milestone_of
 from ledger.completeness.fetched_trees import FetchedTrees
 from ledger.completeness.intervals import Interval, cover, size_of
@@ -66,7 +66,7 @@ async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
     chunk_size = await get_chunk_size(store)
     keys = [(ms_range_id(each.end, chunk_size), each.end, each.level) for each in intervals]
     rows = await store.get_many(schema.interval_roots, keys)
-    await asyncio.gather(*(_locate(store, trees, *each) for each in zip(intervals, rows, strict=True)))
+    await together(*(_locate(store, trees, *each) for each in zip(intervals, rows, strict=True)))
     return trees
 
 

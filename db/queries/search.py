@@ -4,7 +4,6 @@ Every query reads a bounded number of rows. An id is found by its first digits i
 layouts references it (ids_by_prefix), and as a whole in any case.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from db.queries.milestones import find_milestone
 from db.queries.outputs import find_outputs
 from db.roles import ALIAS, BASIC, CHAIN, FOUNDRY, NFT, ROLES
 from db.store import Bound, Key, Row, Store
+from db.together import together
 
 DIGITS_MIN = 8
 """The least hex digits of the beginning of an id."""
@@ -82,7 +82,7 @@ async def search(store: Store, text: str, address: str | None) -> Hits:
     match = _HEX.fullmatch(text)
     digits = match[1].lower() if match else ""
     ids, more = await _ids(store, digits) if len(digits) >= DIGITS_MIN else ([], False)
-    parts = await asyncio.gather(
+    parts = await together(
         _milestones(store, text),
         _days(store, text),
         *(_named(store, each) for each in ids),
@@ -135,7 +135,7 @@ async def _named(store: Store, id_: str) -> list[Hit]:
         return [] if output is None else [Hit("output", id_, output)]
     if len(id_) == FOUNDRY_ID_DIGITS:
         return await _chains(store, id_, (FOUNDRY,))
-    message, milestone_id, attached = await asyncio.gather(
+    message, milestone_id, attached = await together(
         find_message(store, id_),
         store.get(schema.milestone_ids, (id_,)),
         _attachments(store, id_),
@@ -175,7 +175,7 @@ async def _addresses(store: Store, address: str) -> list[Hit]:
 
 async def _hinted(store: Store, keys: Iterable[Key]) -> list[bool]:
     """Whether each key of addresses_hints has a partition."""
-    return [bool(rows) for rows in await asyncio.gather(*(_first_hint(store, key) for key in keys))]
+    return [bool(rows) for rows in await together(*(_first_hint(store, key) for key in keys))]
 
 
 async def _first_hint(store: Store, key: Key) -> list[Row]:
@@ -183,7 +183,7 @@ async def _first_hint(store: Store, key: Key) -> list[Row]:
 
 
 async def _tags(store: Store, tag: str) -> list[Hit]:
-    hints = await asyncio.gather(*(store.slice(schema.tag_hints, (tag, each), limit=1) for each in TAG_TABLES))
+    hints = await together(*(store.slice(schema.tag_hints, (tag, each), limit=1) for each in TAG_TABLES))
     found = [kind for kind, rows in zip(TAG_TABLES, hints, strict=True) if rows]
     if not found and await _first_pending(store, schema.tags.name, lookup_key_text((tag,))):
         found = [TAG_TABLES[0]]

@@ -5,7 +5,6 @@ what moves only between these addresses is left out. The balances of `address_ba
 balance, and after each batch of whole milestones the movements must add up to them.
 """
 
-from asyncio import gather
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from db.listing.streams import Stream, lookup_source
 from db.queries.ledger import find_balance, get_ledger_index
 from db.store import Bound, Row, Store, WrongBalance
 from db.times import Window, find_window
+from db.together import together
 from ledger.crypto.bech32 import ADDRESS_BYTES
 
 COLUMNS = (
@@ -49,7 +49,7 @@ class Account:
         """The combined balance after a milestone, from `address_balances`."""
         if ledger_index < 0:
             return 0
-        found = await gather(*(find_balance(store, address, ledger_index) for address in self.addresses))
+        found = await together(*(find_balance(store, address, ledger_index) for address in self.addresses))
         return sum(row["balance"] for row in found if row is not None)
 
 

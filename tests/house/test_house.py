@@ -108,6 +108,19 @@ def test_a_driver_is_imported_by_its_adapter_alone(driver: str, adapter: str) ->
     assert all(name.startswith(adapter) for name in importing), importing
 
 
+def test_work_of_a_request_runs_at_the_same_time_by_one_function_which_leaves_none_behind() -> None:
+    """asyncio.gather leaves the others working when one of them raises."""
+    of_requests = [path for path in SOURCES if path.is_relative_to(ROOT / "api") or path.is_relative_to(ROOT / "db")]
+    calls = {
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in of_requests
+        if path != ROOT / "db/together.py"
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(r"\bgather\(", line) and "return_exceptions=True" not in line
+    }
+    assert not calls
+
+
 def test_no_source_file_is_longer_than_350_lines_without_a_reason_in_its_header() -> None:
     for path in SOURCES:
         text = path.read_text("utf-8")

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import segno
 
 from api.fields.inx_chronicle_params import ROLES
-from api.http.together import together
 from api.network import NetworkMount
 from api.web.chains import chain_id_of
 from api.web.formats import plain
@@ -20,6 +19,7 @@ from api.web.visit import Visit, segment
 from db.roles import roles_of
 from db.schema.protocols import IOTA
 from db.store import LedgerUnknown
+from db.together import together
 from ledger.crypto.bech32 import AddressError, parse_address
 
 ROWS = 25

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.together import together
 from api.network import NetworkMount
 from api.web import chains
 from api.web.formats import bech32, plain
@@ -12,6 +11,7 @@ from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
 from api.web.visit import Visit, segment
 from db.schema.protocols import IOTA
+from db.together import together
 
 ROWS = 20
 """States, holders or transfers before `More`."""

@@ -7,11 +7,11 @@ milestone.
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.together import together
 from api.web import coverage
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
+from db.together import together
 
 SHOWN_RUNS = 200
 """The most runs of milestones in a table; a smaller range has the others."""

@@ -2,11 +2,11 @@
 
 from datetime import date, timedelta
 
-from api.http.together import together
 from api.web import measures
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
 from db.schema.protocols import IOTA
+from db.together import together
 
 ROWS = 50
 """Milestones before `More`."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from api.http.together import together
 from api.web import operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
 from db.schema.protocols import WORMHOLE
+from db.together import together
 from ledger.wormhole.chains import find_chain
 
 PAGE_SIZE = 25

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from api.http.errors import RequestError, message_of
-from api.http.together import together
 from api.web import coverage
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
 from db.store import StoreError
+from db.together import together
 
 NEWEST = 6
 """Milestones in the list of the newest ones, and messages in that of messages."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from api.http.together import together
 from api.web import coverage, formats, payloads
 from api.web.graph import graph_of
 from api.web.inclusion import reason_of
@@ -15,6 +14,7 @@ from api.web.views.search import page_of
 from api.web.visit import Visit, segment
 from db.coverage import missing
 from db.schema.protocols import IOTA
+from db.together import together
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.ids import transaction_id
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.http.errors import NoSuchRoute
-from api.http.together import together
 from api.network import NetworkMount
 from api.web import coverage, payloads
 from api.web.page import Answer, Page, Redirect, View
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
 from db.store import NotFound
+from db.together import together
 
 ROWS = 25
 """Messages and ledger changes in a part of a list."""

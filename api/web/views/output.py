@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from api.http.together import together
 from api.web import formats
 from api.web.outputs import OUTPUT_ID_DIGITS, chain_of, features_of, position_of, unlocking_of
 from api.web.page import Answer, Page, Redirect, View
@@ -14,6 +13,7 @@ from api.web.views.transaction import find_transaction
 from api.web.visit import Visit, segment
 from db.coverage import missing
 from db.schema.protocols import IOTA
+from db.together import together
 from ledger.json_reader import JsonError
 from ledger.stardust.protocol_parameters import parse_parameters_json, storage_deposit
 

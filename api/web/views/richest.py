@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.together import together
 from api.web.formats import percent
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
 from db.schema.protocols import IOTA
+from db.together import together
 
 TOPS = (25, 100, 500)
 """Numbers of addresses that the page offers."""

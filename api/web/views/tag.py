@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from api.http.together import together
 from api.web.listing_proofs import ListingProof, proof_of
 from api.web.page import Answer, Page, Redirect, View
 from api.web.payloads import data_of
 from api.web.visit import Visit, segment
 from db.schema.protocols import IOTA
+from db.together import together
 
 ROWS = 25
 """Rows of a tab before `More`."""

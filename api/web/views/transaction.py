@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.http.together import together
 from api.web import coverage, formats, payloads
 from api.web.graph import flow_of
 from api.web.inclusion import reason_of
@@ -15,6 +14,7 @@ from api.web.views.search import page_of
 from api.web.visit import Visit, segment
 from db.coverage import missing
 from db.schema.protocols import IOTA
+from db.together import together
 
 ATTACHMENTS = 25
 """Messages with the transaction in a part of the list."""

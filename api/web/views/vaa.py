@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from api.http.together import together
 from api.web import formats, operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit, segment
 from db.schema.protocols import WORMHOLE
+from db.together import together
 from ledger.wormhole.chains import find_chain
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from api.http.together import together
 from api.web import operations
 from api.web.page import Answer, Page, View
 from api.web.visit import Visit
 from db.schema.protocols import WORMHOLE
+from db.together import together
 from ledger.wormhole.chains import CHAIN_IDS, find_chain
 
 NEWEST = 10

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 
 from api.http.errors import BadParameter, NotKept
 from api.http.responses import Json
-from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json
@@ -50,6 +49,7 @@ from db.queries.wormhole.vaas import (
 from db.queries.wormhole.values import list_sent
 from db.schema.event_columns import PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.store import NotFound, Row
+from db.together import together
 from ledger.wormhole.chains import CHAIN_IDS, PYTHNET
 from ledger.wormhole.ids import row_key
 from ledger.wormhole.keys import transaction_key

@@ -5,7 +5,6 @@ Unknown parameters are rejected. Guardian addresses have a checksum. Times have 
 
 from api.http.operations import Operation
 from api.http.responses import Json
-from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339, spans
 from api.wormhole.ours.responses import GapReport, GuardianSets, Signatures, Verification
@@ -14,6 +13,7 @@ from api.wormhole.signatures import signatures_of_body
 from db.queries.wormhole.gaps import find_gaps
 from db.queries.wormhole.vaas import find_bodies, get_vaa, list_guardian_sets, list_signatures
 from db.store import NotFound, Row
+from db.together import together
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.guardians import quorum
 from ledger.wormhole.vaa import decode_vaa

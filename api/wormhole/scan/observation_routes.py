@@ -9,7 +9,6 @@ import base64
 from api.http.errors import BadParameter
 from api.http.operations import Operation
 from api.http.responses import Json
-from api.http.together import together
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339
 from api.wormhole.params import (
@@ -33,6 +32,7 @@ from api.wormhole.responses import ObservationAnswer, Observations
 from api.wormhole.signatures import signatures_of_body
 from db.queries.wormhole.vaas import find_bodies, list_signatures, list_vaas, listed_at, read_listed
 from db.store import Bound, NotFound, Row
+from db.together import together
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.keys import transaction_key
 

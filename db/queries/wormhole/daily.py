@@ -7,7 +7,6 @@ Invariants:
 4. Rows come in parts, and the request gives way to others between them.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from decimal import Decimal
@@ -15,6 +14,7 @@ from decimal import Decimal
 from db.listing.turns import give_way
 from db.schema.wormhole_tables import vaa_daily
 from db.store import Bound, Key, Row, Store
+from db.together import together
 
 PART = 2_000
 """Maximum of rows in a part of a day."""
@@ -62,8 +62,8 @@ async def each_day(
     end = Bound(prefix) if prefix else None
     for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
         days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
-        together = await asyncio.gather(*(_part(store, (measure, day), end, end, FIRST_PART) for day in days))
-        for day, rows in zip(days, together, strict=True):
+        parts = await together(*(_part(store, (measure, day), end, end, FIRST_PART) for day in days))
+        for day, rows in zip(days, parts, strict=True):
             await give_way()
             yield day, rows
             size, part = FIRST_PART, rows

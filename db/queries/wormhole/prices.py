@@ -5,7 +5,6 @@ a token's own prices take precedence over those of its symbol. A token takes two
 symbol.
 """
 
-from asyncio import gather
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Collection
 from decimal import Decimal
@@ -15,6 +14,7 @@ from typing import TypeAlias, TypeVar
 from db.queries.wormhole.vaas import find_token
 from db.schema.wormhole_tables import prices, symbol_key
 from db.store import Bound, Store
+from db.together import together
 
 AT_ONCE = 64
 """Tokens that are read concurrently."""
@@ -77,6 +77,6 @@ async def _of_each(
     every, found = [*token_keys], dict[str, Value]()
     for start in range(0, len(every), AT_ONCE):
         keys = every[start : start + AT_ONCE]
-        values = await gather(*(own_or_symbol_s(key) for key in keys))
+        values = await together(*(own_or_symbol_s(key) for key in keys))
         found |= {key: value for key, value in zip(keys, values, strict=True) if value is not None}
     return found

@@ -3,7 +3,6 @@
 Every query reads a bounded number of rows.
 """
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from db.listing.streams import lookup_source
 from db.queries.wormhole.vaas import find_bodies, list_vaas, read_listed
 from db.schema.wormhole_tables import LOOKUP, emitters
 from db.store import Row, Store
+from db.together import together
 from db.utc_days import DAY_S
 from ledger.wormhole.addresses import NativeAddressError, parse_address
 from ledger.wormhole.chains import CHAIN_IDS
@@ -54,7 +54,7 @@ class Hits:
 
 async def search(store: Store, text: str) -> Hits:
     """What a text names."""
-    (ids, more), *others = await asyncio.gather(_ids(store, text), _vaas(store, text), _parties(store, text))
+    (ids, more), *others = await together(_ids(store, text), _vaas(store, text), _parties(store, text))
     found = {(hit.kind, hit.id): hit for hit in [*ids, *chained.from_iterable(others), *await _days(store, text)]}
     return Hits([found[key] for key in sorted(found)], more)
 

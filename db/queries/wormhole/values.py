@@ -4,7 +4,6 @@ A page reads the rows under the keys of the value (value_search.py) and returns 
 the value. Of several written values the one in the response counts.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from db.listing.page import Keep, Listing, Page, list_page
@@ -25,6 +24,7 @@ from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, SIGNATURES, STA
 from db.schema.event_values import value_text
 from db.schema.wormhole_tables import LOOKUP, SEQUENCE_RANGE_DIGITS, vaa_hints, vaa_lookups, vaas
 from db.store import Row, Store
+from db.together import together
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.keys import transaction_key
 from ledger.wormhole.vaa import decode_vaa
@@ -128,7 +128,7 @@ async def _signed(store: Store, data: bytes, where: Filter) -> Page:
 async def _of_chains(store: Store, kind: str, address: str) -> list[str]:
     """The keys of an address, one per chain, that have any row."""
     keys = [f"{chain}/{address}" for chain in CHAIN_IDS]
-    hints = await asyncio.gather(*(store.slice(vaa_hints, (kind, key), limit=1) for key in keys))
+    hints = await together(*(store.slice(vaa_hints, (kind, key), limit=1) for key in keys))
     return [key for key, held in zip(keys, hints, strict=True) if held]
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.http.together import together
+from db.together import together
 
 
 async def test_results_are_in_the_order_of_the_coroutines() -> None:

@@ -1,4 +1,4 @@
-"""Runs coroutines of one request at the same time."""
+"""Runs coroutines of a request at the same time."""
 
 import asyncio
 from collections.abc import Coroutine
