@@ -137,9 +137,12 @@ class _Run:
         end = end if log is None else min(end, log.last)
         if end < first:
             raise ValueError(f"milestones from {first} on expected")
-        held = self._before.get("last", 0) if self._before.get("first") == first else 0
-        if held > end:
-            raise ValueError(f"{self._folder}: the archive has milestones up to {held}, and the lake up to {end}")
+        held = self._before.get("first", first), self._before.get("last", end)
+        if held[0] < first or held[1] > end:
+            raise ValueError(
+                f"{self._folder}: the archive has milestones {held[0]} to {held[1]}, and the lake has {first} to {end} "
+                "before its first gap"
+            )
         done = Published(first, end, missing=in_words(complete[1:]) if complete[1:] else "")
         messages = self._messages(done)
         manifest = {

@@ -232,6 +232,8 @@ def _time(value: object, name: str) -> int | None:
             moment = datetime.fromisoformat(value)
         except ValueError:
             moment = None
-        if moment is not None and moment.tzinfo is not None and moment.timestamp() >= 0:
-            return round(moment.timestamp() * 1000)
+        if moment is not None and moment.tzinfo is not None:
+            milliseconds = round(moment.timestamp() * 1000)
+            if 0 <= milliseconds <= LATEST_MS:
+                return milliseconds
     raise LineError(f"{name}: expected milliseconds since 1970 or a time as 2021-09-21T01:52:26.038Z, found {value!r}")

@@ -509,7 +509,12 @@ async def test_gaps_of_an_emitter_are_between_what_is_here(signed: httpx.AsyncCl
     gap_count = 0
     for (chain, emitter), here in by_emitter.items():
         held = sorted(here)
-        expected = [{"first": str(low + 1), "last": str(high - 1)} for low, high in pairwise(held) if high > low + 1]
+        # Sequences of governance are random.
+        expected = (
+            []
+            if (chain, emitter) == (1, "00" * 31 + "04")
+            else [{"first": str(low + 1), "last": str(high - 1)} for low, high in pairwise(held) if high > low + 1]
+        )
         gap_count += len(expected)
         body = (await signed.get(f"{API}/gaps/{chain}/{emitter}", params={"pageSize": 1000})).json()
         assert (body["missing"], body["cursor"]) == (expected, None)

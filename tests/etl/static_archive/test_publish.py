@@ -257,6 +257,19 @@ def test_an_archive_of_another_network_is_rejected(case: Case, tmp_path: Path) -
         case.publish(tmp_path)
 
 
+@pytest.mark.parametrize("held", [(1, LAST + 1), (0, LAST), (5, LAST + 1)])
+@pytest.mark.usefixtures("short_ranges")
+def test_published_milestones_are_not_withdrawn(case: Case, tmp_path: Path, held: tuple[int, int]) -> None:
+    case.publish(tmp_path)
+    before = files_of(tmp_path)
+    manifest = manifest_of(tmp_path) | {"first": held[0], "last": held[1]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    reason = f"the archive has milestones {held[0]} to {held[1]}, and the lake has 1 to {LAST} before its first gap"
+    with pytest.raises(ValueError, match=reason):
+        case.publish(tmp_path, prune=True)
+    assert files_of(tmp_path).keys() == before.keys()
+
+
 def test_two_runs_cannot_write_one_archive(case: Case, tmp_path: Path) -> None:
     import fcntl
 
