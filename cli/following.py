@@ -85,6 +85,9 @@ def loader(loads: Loads, thread: Executor, into: Path, earlier: Sequence[Path]) 
         nonlocal is_busy
         await log_run(run)
         waiting.extend(run.files)
+        if gone := [each for each in waiting if not each.exists()]:
+            log.warning("removed before they were loaded: %s", ", ".join(map(str, gone)))
+            waiting[:] = filter(Path.exists, waiting)
         if run.pending:
             pending[:] = [into / PENDING_FILE]
         pending[:] = filter(Path.exists, pending)

@@ -7,14 +7,18 @@ balance, and after each batch of whole milestones the movements must add up to t
 
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from db import schema
-from db.listing.streams import Stream, lookup_source
-from db.queries.ledger import find_balance, get_ledger_index
+from db.intervals import Intervals, intersect
+from db.listing.streams import Stream, get_chunk_size, lookup_source
+from db.partitions import ranges_of
+from db.queries.analytics import list_between
+from db.queries.ledger import find_balance, find_genesis, get_ledger_index
 from db.store import Bound, Row, Store, WrongBalance
 from db.times import Window, find_window
 from db.together import together
@@ -31,6 +35,10 @@ COLUMNS = (
 )
 
 AT_ONCE = 5_000
+
+TIMES, FEW_TIMES = ("milestone_index", "ms_timestamp"), 100
+"""Columns of `sync`, and rows that are read at once, to find the ends of a period. In most ranges the first row is one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +81,48 @@ async def find_account(
 ) -> Account:
     """The account with the milestones of a window that the ledger state covers. None: all of them.
 
-    They are those from the first to the last milestone of the window. Raises LedgerUnknown without a genesis.
+    They are those from the first to the last milestone whose time is in the window. Raises LedgerUnknown without a
+    genesis.
     """
     last = await get_ledger_index(store, network)
     each_once = tuple(sorted(set(addresses)))
     if window is None:
         return Account(each_once, 0, last, newest)
-    inside = [(begin, min(end, last)) for begin, end in window.milestones if begin <= last]
-    if inside:
-        return Account(each_once, inside[0][0], inside[-1][1], newest)
-    before = (await find_window(store, network, 0, window.start_ms)).milestones
-    last = min(last, max(before[-1][1] if before else 0, window.between[0] - 1, 0))
+    inside = await _ends(store, window, last)
+    if window.timeless:
+        genesis = await find_genesis(store, network) or 0
+        inside = 0, max(genesis, inside[1]) if inside else genesis
+    if inside is not None:
+        return Account(each_once, *inside, newest)
+    before = await _ends(store, await find_window(store, network, 0, window.start_ms), last)
+    last = min(last, max(before[1] if before else 0, window.between[0] - 1, 0))
     return Account(each_once, last + 1, last, newest)
+
+
+async def _ends(store: Store, window: Window, last: int) -> tuple[int, int] | None:
+    """The first and the last milestone up to `last` whose own time is in a window, which may name others beside them:
+    those of a range in which times fall, or with an incomplete milestone. None: there are no such milestones.
+    """
+    milestones = intersect(window.milestones, [(0, last)])
+    first = await _first_inside(store, window, milestones, newest=False)
+    end = None if first is None else await _first_inside(store, window, milestones, newest=True)
+    return None if first is None or end is None else (first, end)
+
+
+async def _first_inside(store: Store, window: Window, milestones: Intervals, *, newest: bool) -> int | None:
+    chunk_size = await get_chunk_size(store)
+    order = -1 if newest else 1
+    for begin, end in milestones[::order]:
+        for each in ranges_of(begin, end, chunk_size)[::order]:
+            rows = list_between(
+                store, schema.sync, (each,), (begin,), (end,), newest=newest, columns=TIMES, at_once=FEW_TIMES
+            )
+            async with aclosing(rows):
+                async for row in rows:
+                    if window.holds(row["ms_timestamp"]):
+                        found: int = row["milestone_index"]
+                        return found
+    return None
 
 
 async def statement(

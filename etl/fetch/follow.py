@@ -145,9 +145,12 @@ class _Following:
                         seen_at = time.time()
                         if begin is None:
                             begin = newest
-                        self._newest = newest
+                        self._newest = max(self._newest, newest)
                         self._first = begin if self._first is None else self._first
                         last = min(newest, begin + self._step.limit - 1)
+                        if ended is None:
+                            # Another node may be ahead of one that has stalled.
+                            self._turn += 1
                         if ended is None or not await self._is_enough(node, begin, last, ended):
                             await self._idle(self._pace.poll_s, node)
                             continue
