@@ -7,9 +7,9 @@ from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.handlers.listing_proofs import FAMILIES_MOST, ROWS_MOST
 from api.http.content_negotiation import ACCEPT_MAX_BYTES
 from api.http.page_sizes import FAMILIES, MAXIMUM
-from api.mqtt.client import CONNECT_S, TOPICS_MAX
+from api.mqtt.client import CONNECT_S, PINGS_PER_REQUEST
 from api.mqtt.hub import BACKLOG_MAX_BYTES, MESSAGES_AT_ONCE, SLOW_S
-from api.mqtt.packets import PACKET_MAX_BYTES
+from api.mqtt.packets import CONNECT_MAX_BYTES, PACKET_MAX_BYTES, TOPICS_MAX
 from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
 from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
 from api.wormhole.events.functions import BODY_MAX_BYTES as POSTED_MAX_BYTES
@@ -74,6 +74,8 @@ def limits_page() -> str:
         posted=POSTED_MAX_BYTES,
         topics=TOPICS_MAX,
         packet=PACKET_MAX_BYTES,
+        connect_bytes=CONNECT_MAX_BYTES,
+        pings=PINGS_PER_REQUEST,
         backlog=BACKLOG_MAX_BYTES,
         messages=MESSAGES_AT_ONCE,
         slow=f"{SLOW_S:.0f}",
@@ -214,12 +216,14 @@ Lines and compressed files have limits, too: [input files](sources.md#limits-and
 | of a client, or of a worker | limit | above |
 |---|---|---|
 | connections of a worker | `api.mqtt_connections` | 503 |
-| subscriptions | {topics} | disconnected (1008) |
-| packet from a client | {packet} bytes | disconnected (1002) |
+| subscriptions, and topics of a packet | {topics} | disconnected (1008) |
+| CONNECT | {connect_bytes} bytes | disconnected (1002) |
+| SUBSCRIBE, UNSUBSCRIBE | {packet} bytes | disconnected (1002) |
 | waiting for a client | {backlog} bytes and the packets of {messages} messages, for {slow} s | disconnected (1013) |
 | until CONNECT | {connect} s | disconnected (1002) |
-| handshakes and SUBSCRIBEs | `api.rate_limit` | 429; disconnected (1008) |
+| handshakes, SUBSCRIBEs, UNSUBSCRIBEs, and every {pings}th PINGREQ | `api.rate_limit` | 429; disconnected (1008) |
 
+A turn of the event loop handles one packet of each client, however many packets a WebSocket message contains.
 A client that sends nothing for one and a half times its keep-alive time is disconnected (1002). The numbers are close
 codes of WebSocket.
 """

@@ -10,18 +10,22 @@ import time
 from collections.abc import Callable
 
 from amqtt.mqtt.connack import IDENTIFIER_REJECTED, NOT_AUTHORIZED, UNACCEPTABLE_PROTOCOL_VERSION
-from amqtt.mqtt.packet import CONNECT, DISCONNECT, PINGREQ, SUBSCRIBE, UNSUBSCRIBE
+from amqtt.mqtt.packet import DISCONNECT, PINGREQ, SUBSCRIBE
 from starlette.types import Receive, Send
 
 from api.http.errors import OtherEra, status_of
 from api.mqtt.hub import BACKLOG_MAX_BYTES, Hub
 from api.mqtt.packets import (
+    FIRST,
+    LATER,
+    PINGRESP,
+    TOPICS_MAX,
     Disconnected,
     Packet,
     PacketReader,
     ProtocolError,
+    Rejected,
     connack,
-    pingresp,
     publish,
     suback,
     unsuback,
@@ -30,8 +34,8 @@ from api.mqtt.topics import Need
 from db.listing.deadline import DEADLINE
 from db.store import NotFound
 
-TOPICS_MAX = 1_000
-"""Maximum of subscriptions of a client, as inx-mqtt's default."""
+PINGS_PER_REQUEST = 10
+"""This number of PINGREQs counts as one request against the rate limit."""
 
 CONNECT_S = 10.0
 """Seconds in which a client must send CONNECT."""
@@ -41,12 +45,8 @@ REJECTED = 0x80
 RESERVED_FLAGS = 0x02
 PROTOCOL_LEVEL = 4
 
-NORMAL, PROTOCOL, POLICY, LATER = 1000, 1002, 1008, 1013
+NORMAL, PROTOCOL, POLICY, TRY_AGAIN = 1000, 1002, 1008, 1013
 """Close codes of WebSocket (RFC 6455, 7.4)."""
-
-
-class Rejected(Exception):
-    """The server ends the connection because of a limit. The message states which."""
 
 
 class Client:
@@ -56,7 +56,7 @@ class Client:
         hub: where to subscribe.
         receive, send: the accepted WebSocket.
         is_allowed: whether the password of CONNECT, None without one, gives access.
-        count: counts a SUBSCRIBE. Raises Rejected at the rate limit.
+        count: counts a request. Raises Rejected at the rate limit.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Client:
         self._packets = PacketReader(receive)
         self._is_allowed, self._count = is_allowed, count
         self._topics: dict[str, Need] = {}
+        self._pings = 0
         self._waiting: asyncio.Queue[bytes] = asyncio.Queue()
         self._backlog = 0
         self._is_drained = asyncio.Event()
@@ -114,7 +115,7 @@ class Client:
 
     def _ended(self, reading: "asyncio.Task[None]") -> tuple[int, str]:
         if self._cut.done():
-            return LATER, self._cut.result()
+            return TRY_AGAIN, self._cut.result()
         error = reading.exception() if reading.done() else None
         match error:
             case ProtocolError():
@@ -124,7 +125,7 @@ class Client:
             case None | Disconnected() | OSError():
                 return NORMAL, ""
         if isinstance(error, Exception) and status_of(error) == 503:
-            return LATER, "the store cannot be read"
+            return TRY_AGAIN, "the store cannot be read"
         raise error
 
     async def _send_waiting(self) -> None:
@@ -138,33 +139,31 @@ class Client:
     async def _read(self) -> None:
         try:
             async with asyncio.timeout(CONNECT_S):
-                quiet_s = await self._connect(await self._packets.next())
+                quiet_s = await self._connect(await self._packets.next(FIRST))
         except TimeoutError as error:
             raise ProtocolError(f"CONNECT is expected within {CONNECT_S:.0f} s") from error
         while True:
             try:
                 async with asyncio.timeout(quiet_s):
-                    packet = await self._packets.next()
+                    packet = await self._packets.next(LATER)
             except TimeoutError as error:
                 raise ProtocolError("nothing came within the keep-alive time") from error
             kind = packet.fixed_header.packet_type
             if kind == DISCONNECT:
                 return
             if kind == PINGREQ:
-                self.put(pingresp())
+                self._ping()
             elif kind == SUBSCRIBE:
                 await self._subscribe(packet)
-            elif kind == UNSUBSCRIBE:
-                self._unsubscribe(packet)
             else:
-                raise ProtocolError("only SUBSCRIBE, UNSUBSCRIBE, PINGREQ and DISCONNECT are expected")
+                self._unsubscribe(packet)
             # What waits for the client stays bounded, however much it sends without reading.
             await self.drained()
+            # One packet in each turn of the event loop, however many one message contains.
+            await asyncio.sleep(0)
 
     async def _connect(self, packet: Packet) -> float | None:
         """Answers CONNECT. Returns the seconds after which a quiet client is lost; None: it may be quiet."""
-        if packet.fixed_header.packet_type != CONNECT:
-            raise ProtocolError("the first packet is CONNECT")
         if (packet.proto_name, packet.proto_level) != ("MQTT", PROTOCOL_LEVEL):
             await self._reject(UNACCEPTABLE_PROTOCOL_VERSION, "only MQTT 3.1.1 is supported")
         if packet.payload.client_id_is_random and not packet.clean_session_flag:
@@ -177,6 +176,12 @@ class Client:
     async def _reject(self, return_code: int, reason: str) -> None:
         await self._send({"type": "websocket.send", "bytes": connack(return_code)})
         raise Rejected(reason)
+
+    def _ping(self) -> None:
+        self._pings += 1
+        if self._pings % PINGS_PER_REQUEST == 0:
+            self._count()
+        self.put(PINGRESP)
 
     async def _subscribe(self, packet: Packet) -> None:
         """Answers SUBSCRIBE, then sends what the topics have now, each if there is something."""
@@ -206,6 +211,7 @@ class Client:
     def _unsubscribe(self, packet: Packet) -> None:
         if packet.fixed_header.flags != RESERVED_FLAGS or not packet.payload.topics:
             raise ProtocolError("UNSUBSCRIBE has topics")
+        self._count()
         for topic in packet.payload.topics:
             need = self._topics.pop(topic, None)
             if need is not None:

@@ -1,7 +1,8 @@
 """The WebSockets of the application: which path serves which network's topics, credentials, limits of connections.
 
 Credentials come with the handshake, as in any request, or as the password of CONNECT, because browsers cannot set
-headers of a WebSocket. Each handshake and each SUBSCRIBE counts as a request against the rate limit.
+headers of a WebSocket. Each handshake, SUBSCRIBE and UNSUBSCRIBE counts as a request against the rate limit, as does
+every tenth PINGREQ.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from api.http.auth import Credentials
 from api.http.errors import TooManyRequests
 from api.http.rate_limit import RateLimit
 from api.mqtt.chrysalis import CHRYSALIS
-from api.mqtt.client import CLOSE_S, Client, Rejected
+from api.mqtt.client import CLOSE_S, Client
 from api.mqtt.hub import Hub
+from api.mqtt.packets import Rejected
 from api.mqtt.stardust import STARDUST
 from api.mqtt.topics import Dialect
 from api.network import NetworkMount
