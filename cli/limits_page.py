@@ -6,6 +6,7 @@ from api.explorer_v2.ledger_routes import OUTPUTS_MAX
 from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.handlers.listing_proofs import FAMILIES_MOST, ROWS_MOST
 from api.http.content_negotiation import ACCEPT_MAX_BYTES
+from api.http.moving_window import KEYS_MAX
 from api.http.page_sizes import FAMILIES, MAXIMUM
 from api.mqtt.client import CONNECT_S, PINGS_PER_REQUEST
 from api.mqtt.hub import BACKLOG_MAX_BYTES, MESSAGES_AT_ONCE, SLOW_S
@@ -72,6 +73,7 @@ def limits_page() -> str:
         dated=DATED_MAX,
         vaa=VAA_MAX_BYTES,
         posted=POSTED_MAX_BYTES,
+        keys=KEYS_MAX,
         topics=TOPICS_MAX,
         packet=PACKET_MAX_BYTES,
         connect_bytes=CONNECT_MAX_BYTES,
@@ -192,6 +194,12 @@ The limits hold with both HTTP servers ([0046](decisions/0046-http-servers.md)).
 A client counts as reading if it takes about 170 kB within `api.send_s`, because the kernel keeps 256 KiB for each
 client. A worker needs the memory of its idle process, that of its long requests (up to about 150 MB each), and at most
 twice `api.unsent_bytes`.
+
+## Rate limit
+
+With `api.rate_limit`, each client address may send that many requests in a moving window. Rejected ones do not count.
+An IPv6 client is its /64 network, an IPv4-mapped IPv6 address the IPv4 address. A worker remembers at most {keys}
+clients. Above that it forgets the one that has been silent for longest, which then has its whole limit again.
 
 ## Sizes
 

@@ -4,25 +4,27 @@ It runs only when the setting `rate_limit` is set. Paths and methods that `auth.
 """
 
 import math
-import time
+from time import monotonic
 
 from limits import parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.http.auth import is_open
 from api.http.errors import TooManyRequests
+from api.http.moving_window import MovingWindow, key_of
 
 
 class RateLimit:
-    """Allows each client address `limit` requests in a moving window. Each worker process counts on its own."""
+    """Allows each client address, or IPv6 /64 network, `limit` requests in a moving window.
+
+    Each worker process counts on its own.
+    """
 
     def __init__(self, app: ASGIApp, limit: str) -> None:
         """`limit` is a text like "100/minute". Raises ValueError if it cannot be parsed."""
         self.app = app
         self.limit = parse(limit)
-        self.limiter = MovingWindowRateLimiter(MemoryStorage())
+        self.window = MovingWindow(self.limit.amount, self.limit.get_expiry())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request. Raises TooManyRequests if the client has no requests left in the window."""
@@ -32,7 +34,7 @@ class RateLimit:
 
     def count(self, scope: Scope) -> None:
         """Counts a request of the client. Raises TooManyRequests if it has none left in the window."""
-        client = scope["client"][0] if scope.get("client") else "unknown"
-        if not self.limiter.hit(self.limit, client):
-            reset_at = self.limiter.get_window_stats(self.limit, client).reset_time
-            raise TooManyRequests(str(self.limit), max(1, math.ceil(reset_at - time.time())))
+        client = key_of(scope["client"][0]) if scope.get("client") else "unknown"
+        wait_s = self.window.hit(client, monotonic())
+        if wait_s is not None:
+            raise TooManyRequests(str(self.limit), max(1, math.ceil(wait_s)))

@@ -6,9 +6,10 @@ from typing import Any
 import httpx
 import jwt
 import pytest
-from limits.strategies import MovingWindowRateLimiter
 
 from api.app import ApiSettings, create_app
+from api.http import rate_limit
+from api.http.moving_window import MovingWindow
 from api.network import NetworkMount
 from tests.api.conftest import STORES, fill, new_store
 from tests.api.http.test_error_shape import assert_shape
@@ -126,9 +127,19 @@ async def test_the_rate_is_limited_by_client_and_says_when_to_come_again(
     assert "3 per 1 minute" in assert_shape(rejected, 429)
     assert 1 <= int(rejected.headers["retry-after"]) <= 60
     assert (await client("10.0.0.2").get("/api/v1/info")).status_code == 200
-    later = time.time() + 61
-    monkeypatch.setattr(time, "time", lambda: later)
+    later = time.monotonic() + 61
+    monkeypatch.setattr(rate_limit, "monotonic", lambda: later)
     assert (await client("10.0.0.1").get("/api/v1/info")).status_code == 200
+
+
+async def test_addresses_of_one_ipv6_network_share_a_limit(mount: NetworkMount) -> None:
+    app = create_app({"testing": mount}, "testing", ApiSettings(rate_limit="2/hour"))
+    statuses = []
+    for address in ("2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:0:9::", "2001:db8:0:1::1"):
+        transport = httpx.ASGITransport(app=app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
+            statuses.append((await client.get("/api/v1/info")).status_code)
+    assert statuses == [200, 200, 429, 200]
 
 
 async def test_wrong_credentials_count_against_the_rate(mount: NetworkMount) -> None:
@@ -140,7 +151,7 @@ async def test_wrong_credentials_count_against_the_rate(mount: NetworkMount) -> 
 async def test_an_open_server_needs_no_credentials_and_counts_nobody(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(MovingWindowRateLimiter, "hit")
+    monkeypatch.delattr(MovingWindow, "hit")
     assert (await client.get("/api/v1/info", headers=bearer("whatever"))).status_code == 200
 
 
