@@ -24,16 +24,12 @@ from urllib.parse import urlsplit
 
 import zstandard
 
-FORMAT = "permanode-static-archive-1"
-MANIFEST = "manifest.json"
-MOST_MANIFEST_BYTES = 16 << 20
+FORMAT, MANIFEST, MOST_MANIFEST_BYTES = "permanode-static-archive-1", "manifest.json", 16 << 20
 
 CHRYSALIS_MESSAGE, STARDUST_BLOCK, STARDUST_MILESTONE = 0, 1, 2
 """Kinds of records. A Stardust milestone is a payload that is not part of any block of its cone."""
 
-UNKNOWN_STATE, NO_REASON = 255, -1
-
-BLOCK_MAGIC = b"pmb1"
+UNKNOWN_STATE, NO_REASON, BLOCK_MAGIC = 255, -1, b"pmb1"
 BLOCK_HEAD = struct.Struct("<4sIII")
 """Begins an unpacked block: magic, milestone index, position of the first record in the milestone, records."""
 
@@ -44,16 +40,13 @@ SKIPPABLE = b"\x50\x2a\x4d\x18"
 FRAME_HEAD = struct.Struct("<4sIIH")
 """Precedes the zstd frame of a block, as a skippable frame: magic, size of the rest, bytes of the frame, records."""
 
-UNIT = 128
-"""Blocks begin at multiples of this many bytes."""
+UNIT, READS = 128, (2_048, 4_096, 6_144, 8_192, 14_336, 20_480, 27_648, 36_864)
+"""Blocks begin at multiples of UNIT bytes. READS: the bytes that a client reads for each size class."""
 
-READS = (2_048, 4_096, 6_144, 8_192, 14_336, 20_480, 27_648, 36_864)
-"""Bytes that a client reads for a block of each size class."""
+MOST_UNPACKED, MOST_WINDOW, MOST_REACH = 1 << 17, 1 << 23, 1 << 10
+"""Limits: bytes of an unpacked block (legitimate: 33 kB) and of the window of its frame; `reach` (80 at 10⁹ keys)."""
 
-MOST_UNPACKED = 1 << 17
-ENTRY_BYTES = 7
-CLASS_BITS = 3
-WORD = (1 << 64) - 1
+ENTRY_BYTES, CLASS_BITS, WORD = 7, 3, (1 << 64) - 1
 
 
 class ArchiveError(ValueError):
@@ -122,7 +115,10 @@ class Index(NamedTuple):
         words = tuple(int(each, 16) for each in value["coefficients"])
         if len(words) != 16:
             raise ArchiveError("16 coefficients of an index expected")
-        size, slots, reach, offset_bits = (value[each] for each in ("size", "slots", "reach", "offset_bits"))
+        size, slots, reach, offset_bits = numbers = [value[each] for each in ("size", "slots", "reach", "offset_bits")]
+        is_whole = all(type(each) is int for each in numbers) and 0 < slots * ENTRY_BYTES <= size
+        if not (is_whole and 0 <= reach <= MOST_REACH and 0 < offset_bits < 8 * ENTRY_BYTES - CLASS_BITS - 1):
+            raise ArchiveError(f"size, slots, reach and offset_bits of an index expected, found {numbers}"[:200])
         return cls(value["name"], size, slots, reach, offset_bits, words[:8], words[8:])
 
     def place(self, key: bytes) -> int:
@@ -156,7 +152,7 @@ class Reader(Protocol):
         """Returns all bytes of a file of at most `most` bytes."""
 
     def part(self, name: str, start: int, size: int) -> bytes:
-        """Returns bytes of a file: `size`, or fewer at its end."""
+        """Returns bytes of a file: `size`, or fewer at its end. Raises ArchiveError unless `size` is positive."""
 
 
 class FolderReader:
@@ -173,7 +169,8 @@ class FolderReader:
         return data
 
     def part(self, name: str, start: int, size: int) -> bytes:
-        """Raises OSError."""
+        """Raises OSError, and ArchiveError for a part that cannot be."""
+        _check_part(name, start, size)
         with (self.folder / name).open("rb") as file:
             file.seek(start)
             return file.read(size)
@@ -195,7 +192,8 @@ class HttpReader:
         return data
 
     def part(self, name: str, start: int, size: int) -> bytes:
-        """Raises OSError, and ArchiveError if the server does not return the range."""
+        """Raises OSError, and ArchiveError if the server does not return the range. Reads at most one byte more."""
+        _check_part(name, start, size)
         with self.open(name, {"Range": f"bytes={start}-{start + size - 1}"}) as response:
             if response.status != 206:
                 raise ArchiveError(f"{self.url}/{name}: a server with range requests expected (status 206)")
@@ -213,6 +211,11 @@ class HttpReader:
             status = error.code if isinstance(error, urllib.error.HTTPError) else error.reason
             kind = MissingFile if status == 404 else OSError
             raise kind(f"{self.url}/{name}: {status}") from error
+
+
+def _check_part(name: str, start: int, size: int) -> None:
+    if start < 0 or size < 1:
+        raise ArchiveError(f"{name}: a part of the file expected, found {size} bytes from byte {start}")
 
 
 def reader_of(place: str, timeout_s: float = 20) -> Reader:
@@ -281,7 +284,10 @@ def unpack_block(data: bytes, name: str) -> bytes:
         frame = data[8 + rest : 8 + rest + size]
         if magic != SKIPPABLE or len(frame) != size:
             raise ArchiveError(f"{name}: a block expected")
-        return zstandard.ZstdDecompressor().decompress(frame, max_output_size=MOST_UNPACKED)
+        # zstandard ignores max_output_size if the frame states a size. -1: it states none.
+        if not -1 <= zstandard.frame_content_size(frame) <= MOST_UNPACKED:
+            raise ArchiveError(f"{name}: a block of at most {MOST_UNPACKED} bytes expected")
+        return zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).decompress(frame, max_output_size=MOST_UNPACKED)
     except (struct.error, zstandard.ZstdError) as error:
         raise ArchiveError(f"{name}: a readable block expected: {error}") from error
 
@@ -297,14 +303,8 @@ def records_of(raw: bytes) -> Iterator[Record]:
     if magic != BLOCK_MAGIC or at + sum(size for *_, size in heads) != len(raw):
         raise ArchiveError("a block with its records expected")
     for offset, (kind, state, reason, size) in enumerate(heads):
-        yield Record(
-            kind,
-            milestone_index,
-            position + offset,
-            None if state == UNKNOWN_STATE else state,
-            None if reason == NO_REASON else reason,
-            raw[at : at + size],
-        )
+        values = None if state == UNKNOWN_STATE else state, None if reason == NO_REASON else reason
+        yield Record(kind, milestone_index, position + offset, *values, raw[at : at + size])
         at += size
 
 

@@ -50,12 +50,15 @@ def fault_of_file(path: Path, file: Mapping[str, Any]) -> str:
     directory, roots, paths, keys, last = DirectoryBuilder(), list[bytes](), list[bytes](), 0, b""
     try:
         with path.open("rb") as stream:
+            size = path.stat().st_size
             while len(roots) * WIDTH < file["keys"]:
                 position = stream.tell()
                 tile = read_tile(_tile_bytes(stream), position, file["keys"]).tile
                 if tile.number != len(roots) or any(one >= other for one, other in pairwise([last, *tile.places])):
                     return f"tile {len(roots)} with keys in order expected at byte {position}"
                 for leaf in tile.leaves(tile.start, tile.stop):
+                    if bytes_of_rows(leaf) > size - stream.tell():
+                        return f"rows of {leaf.place.hex()} expected at byte {stream.tell()}"
                     _check_rows(interval, leaf.place, stream.read(bytes_of_rows(leaf)), leaf)
                 directory.add(tile.places[0], tile.places[1] if len(tile.places) > 1 else None, position)
                 roots.append(tree_root(tile.hashes))

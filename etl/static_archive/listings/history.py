@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from etl.static_archive.listings.interval_file import TILE_MOST, StoredTile, interval_of, read_tile
-from etl.static_archive.listings.pages import POSITION_BYTES, Page, decode_page
+from etl.static_archive.listings.pages import PAGE_MOST, POSITION_BYTES, Page, decode_page
 from etl.static_client import Archive, ArchiveError, Reader
 from ledger.completeness.document import render_document
 from ledger.completeness.families import Family
@@ -24,6 +24,14 @@ from ledger.crypto.log_tree import HASH_BYTES, ProofError
 
 AT_ONCE = 8
 """Intervals that are read at once."""
+
+NUMBER_MOST = (1 << 8 * POSITION_BYTES) - 1
+"""The largest position in a file, and number of keys."""
+
+PART_BYTES = 1 << 20
+"""Bytes of rows that are requested at a time. The count of rows in a tile is not proved before they are read, so memory
+grows with the bytes that the archive has and not with those that it claims.
+"""
 
 
 class ArchivedListings:
@@ -50,9 +58,13 @@ class ArchivedListings:
                 interval: IntervalRecord(interval, int(each["keys"]), bytes.fromhex(each["root"]))
                 for interval, each in self._files.items()
             }
+            numbers = [each[name] for each in values["files"] for name in ("size", "keys", "directory")]
+            is_valid = all(type(each) is int and 0 <= each <= NUMBER_MOST for each in numbers)
             is_whole = [*self._files] == cover(self.first, self.end)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             raise ArchiveError(f"the listings of a manifest expected, {error!r}") from error
+        if not is_valid:
+            raise ArchiveError(f"the listings of a manifest expected, with sizes from 0 to {NUMBER_MOST}")
         if not is_whole:
             raise ArchiveError(f"files of all milestones from {self.first} to {self.end} expected")
         self._log_path = [path[at : at + HASH_BYTES] for at in range(0, len(path), HASH_BYTES)]
@@ -109,7 +121,11 @@ class ArchivedListings:
         page = self._root(interval)
         begin, end = page.child(trees.place)
         while page.depth:
-            page = self._page(interval, begin, end)
+            above, page = page.depth, self._page(interval, begin, end)
+            if page.depth >= above:
+                raise ArchiveError(
+                    f"{self._files[interval]['name']}: a page of the directory below depth {above} expected"
+                )
             begin, end = page.child(trees.place)
         found = [self._tile(interval, begin, min(end - begin, TILE_MOST))]
         index = found[0][0].tile.find(trees.place)
@@ -139,12 +155,24 @@ class ArchivedListings:
         start = begin - stored.position
         found = data[start : start + size]
         if len(found) < size:
-            found = self._part(interval, begin, size)
+            found = self._rows(interval, begin, size)
         width = size // leaf.count
         try:
             trees.add_rows(interval, leaf, [found[at : at + width] for at in range(0, len(found), width)])
         except (ValueError, ProofError) as error:
             raise ArchiveError(f"{self._files[interval]['name']}: {error}") from error
+
+    def _rows(self, interval: Interval, begin: int, size: int) -> bytes:
+        """Reads rows in parts. Raises ArchiveError if the file ends before them."""
+        found, is_inside = bytearray(), begin + size <= self._files[interval]["size"]
+        while is_inside and len(found) < size:
+            wanted = min(PART_BYTES, size - len(found))
+            part = self._part(interval, begin + len(found), wanted)
+            found += part
+            is_inside = len(part) == wanted
+        if not is_inside:
+            raise ArchiveError(f"{self._files[interval]['name']}: {size} bytes of rows expected at byte {begin}")
+        return bytes(found)
 
     def _tile(self, interval: Interval, position: int, size: int) -> tuple[StoredTile, bytes]:
         data = self._part(interval, position, size)
@@ -160,6 +188,8 @@ class ArchivedListings:
         return self._roots[interval]
 
     def _page(self, interval: Interval, begin: int, end: int) -> Page:
+        if not 0 < end - begin <= PAGE_MOST:
+            raise ArchiveError(f"{self._files[interval]['name']}: a page of at most {PAGE_MOST} bytes expected")
         try:
             return decode_page(self._part(interval, begin, end - begin))
         except (ValueError, IndexError) as error:

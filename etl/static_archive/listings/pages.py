@@ -16,6 +16,9 @@ FANOUT = 256
 HEAD_BYTES, POSITION_BYTES = 9, 6
 """Head of a page: u8 depth, u16 children, u48 end of the last child."""
 
+PAGE_MOST = HEAD_BYTES + FANOUT * (1 + 255 + POSITION_BYTES)
+"""Bytes of the largest page: a separator has a length of one byte, up to 255 bytes, and a position."""
+
 
 @dataclass(frozen=True)
 class Page:
