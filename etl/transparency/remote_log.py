@@ -1,8 +1,10 @@
 """The log of another archive over HTTP: checkpoint, tiles and records, which are proved against the checkpoint."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +17,15 @@ from ledger.transparency.note import parse_note
 from ledger.transparency.positions import last_milestone
 from ledger.transparency.records import Record, parse_record
 from ledger.transparency.tiled_tree import TiledTree, proved_root
-from ledger.transparency.tiles import TILE_WIDTH, Place, narrow, places_of, split_bundle, split_tile, width_at
+from ledger.transparency.tiles import (
+    TILE_WIDTH,
+    Place,
+    narrow,
+    places_in_post_order,
+    split_bundle,
+    split_tile,
+    width_at,
+)
 
 TIMEOUT_S = 30.0
 
@@ -138,29 +148,22 @@ class RemoteLog:
 
     def check_all(self, done: Callable[[int], None]) -> None:
         """Reads all bundles and tiles, and verifies that they lead to the signed root. `done` receives the number of
-        records.
+        records. Memory does not grow with the size of the log, which is not proved before the log is read.
 
         Raises:
             LogError: the first bundle or tile that differs.
         """
-        hashes: dict[tuple[int, int], bytes] = {}
-        places = list(places_of(self.size))
-        for start in range(0, len(places), AT_ONCE):
-            some = places[start : start + AT_ONCE]
+        hashes, places = defaultdict[int, bytes](bytes), places_in_post_order(self.size)
+        while some := [*islice(places, AT_ONCE)]:
             for place, data in zip(some, self._read(some), strict=True):
                 if place.level is None:
-                    found = [leaf_hash(each) for each in split_bundle(data, place.width)]
-                    hashes[-1, place.number] = b"".join(found)
+                    hashes[0] = b"".join(map(leaf_hash, split_bundle(data, place.width)))
                     done(place.number * TILE_WIDTH + place.width)
                     continue
-                expected = hashes.pop((-1, place.number), None) if place.level == 0 else None
-                if place.level:
-                    below = range(place.number * TILE_WIDTH, place.number * TILE_WIDTH + place.width)
-                    expected = b"".join(hashes.pop((place.level - 1, each)) for each in below)
-                if data != expected:
+                if data != hashes.pop(place.level, b""):
                     raise LogError(f"{place.path} differs from what it is computed from")
                 if place.width == TILE_WIDTH:
-                    hashes[place.level, place.number] = tree_root(split_tile(data, TILE_WIDTH))
+                    hashes[place.level + 1] += tree_root(split_tile(data, TILE_WIDTH))
 
     def _has_records(self) -> bool:
         """Whether the archive has the first records. A copy has none."""
@@ -188,7 +191,14 @@ class RemoteLog:
 
     def _read(self, places: Sequence[Place]) -> list[bytes]:
         async def read() -> list[bytes]:
-            return await asyncio.gather(*map(self._read_one, places))
+            tasks = [asyncio.ensure_future(self._read_one(place)) for place in places]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:
+                # After an error, gather lets the other requests continue.
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
         try:
             return self._runner.run(read())

@@ -9,6 +9,8 @@ from ledger.transparency.tiles import (
     Place,
     encode_bundle,
     parse_place,
+    places_in_post_order,
+    places_of,
     right_edge,
     split_bundle,
     split_tile,
@@ -81,3 +83,20 @@ def test_a_tile_has_exactly_its_width() -> None:
     for data, width in ((bytes(64), 1), (bytes(63), 2), (bytes(32), 2)):
         with pytest.raises(LogError, match="tile of"):
             split_tile(data, width)
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, 255, 256, 257, 65_279, 65_280, 65_281, 65_535, 65_536, 65_537, 131_072, 131_329, 2**24 + 70_000]
+)
+def test_places_in_post_order_are_all_places_and_follow_those_below_them(size: int) -> None:
+    found = [*places_in_post_order(size)]
+    assert len(found) == len(set(found))
+    assert {*found} == {*places_of(size)}
+    below: dict[int, list[int]] = {}
+    for place in found:
+        level = -1 if place.level is None else place.level
+        if level > 0:
+            start = place.number * 256
+            assert below.pop(level - 1) == [*range(start, start + place.width)]
+        if level >= 0 and place.width == 256:
+            below.setdefault(level, []).append(place.number)
