@@ -475,7 +475,8 @@ def thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
 async def test_files_and_pending_messages_of_a_failed_load_are_in_the_next(tmp_path: Path, thread: Executor) -> None:
     names = ("0to1.log", "1to8.log", "8to16.log", "16to24.log")
     killed, first, second, third = (tmp_path / name for name in names)
-    (tmp_path / "pending.jsonl").touch()
+    for name in (*names, "pending.jsonl"):
+        (tmp_path / name).touch()
     loads = Loads(RuntimeError("out of memory"), LeaseHeld("another run"), LOADED, replace(LOADED, rejects=1), LOADED)
     load_run = loading.loader(loads, thread, tmp_path, [killed])
     assert await load_run(Run(Fetched(), (first,), 3)) == loading.FAILED_S
@@ -505,7 +506,9 @@ async def test_more_files_than_one_load_takes_are_loaded_as_their_folder(
 ) -> None:
     """Until a load has read them; files that arrive in the meantime are in the folder, too."""
     monkeypatch.setattr(loading, "FILES_MOST", 3)
-    first, second, third, fourth, last = (tmp_path / f"{index}to{index + 1}.log" for index in range(5))
+    first, second, third, fourth, last = paths = [tmp_path / f"{index}to{index + 1}.log" for index in range(5)]
+    for each in paths:
+        each.touch()
     failed = RuntimeError("disk full")
     loads = Loads(failed, failed, LOADED, LOADED)
     load_run = loading.loader(loads, thread, tmp_path, [first, second])
