@@ -309,7 +309,8 @@ async def test_gaps_are_what_lies_between_an_emitters_messages(
         there = sorted(at for at, held in of.items() if with_unverified or any(each["quorum"] for each in held))
         expected = [(low + 1, high - 1) for low, high in pairwise(there) if high - low > 1]
         found = await pages(partial(gaps, store, chain, emitter, with_unverified, page_size))
-        assert [gap for page in found for gap in page.missing] == expected
+        is_governance = (chain, emitter) == (1, "00" * 31 + "04")
+        assert [gap for page in found for gap in page.missing] == ([] if is_governance else expected)
         assert [page.observed for page in found] == [[]] * len(found)
         seen = [(page.first, page.last) for page in found if page.first is not None]
         assert (seen[0][0], seen[-1][1]) == (there[0], there[-1]) if there else seen == []
