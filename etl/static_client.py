@@ -1,7 +1,7 @@
 """Client of a static archive: finds messages, transactions, outputs and milestones by id, in a folder or over HTTP.
 
 You can copy this file into another program. It needs Python 3.11 and the package zstandard, and no other file of this
-project. docs/static-archive.md describes the format.
+project: that is why it has more lines than others. docs/static-archive.md describes the format.
 
     archive = open_archive("https://example.org/mainnet")
     found = archive.find(bytes.fromhex("049b456b…"))
@@ -24,12 +24,16 @@ from urllib.parse import urlsplit
 
 import zstandard
 
-FORMAT, MANIFEST, MOST_MANIFEST_BYTES = "permanode-static-archive-1", "manifest.json", 16 << 20
+FORMAT = "permanode-static-archive-1"
+MANIFEST = "manifest.json"
+MOST_MANIFEST_BYTES = 16 << 20
 
 CHRYSALIS_MESSAGE, STARDUST_BLOCK, STARDUST_MILESTONE = 0, 1, 2
 """Kinds of records. A Stardust milestone is a payload that is not part of any block of its cone."""
 
-UNKNOWN_STATE, NO_REASON, BLOCK_MAGIC = 255, -1, b"pmb1"
+UNKNOWN_STATE, NO_REASON = 255, -1
+
+BLOCK_MAGIC = b"pmb1"
 BLOCK_HEAD = struct.Struct("<4sIII")
 """Begins an unpacked block: magic, milestone index, position of the first record in the milestone, records."""
 
@@ -40,13 +44,24 @@ SKIPPABLE = b"\x50\x2a\x4d\x18"
 FRAME_HEAD = struct.Struct("<4sIIH")
 """Precedes the zstd frame of a block, as a skippable frame: magic, size of the rest, bytes of the frame, records."""
 
-UNIT, READS = 128, (2_048, 4_096, 6_144, 8_192, 14_336, 20_480, 27_648, 36_864)
-"""Blocks begin at multiples of UNIT bytes. READS: the bytes that a client reads for each size class."""
+UNIT = 128
+"""Blocks begin at multiples of this many bytes."""
 
-MOST_UNPACKED, MOST_WINDOW, MOST_REACH = 1 << 17, 1 << 23, 1 << 10
-"""Limits: bytes of an unpacked block (legitimate: 33 kB) and of the window of its frame; `reach` (80 at 10⁹ keys)."""
+READS = (2_048, 4_096, 6_144, 8_192, 14_336, 20_480, 27_648, 36_864)
+"""Bytes that a client reads for a block of each size class."""
 
-ENTRY_BYTES, CLASS_BITS, WORD = 7, 3, (1 << 64) - 1
+MOST_UNPACKED = 1 << 17
+"""Maximum of bytes of an unpacked block. The largest that `publish` writes has about 33,000."""
+
+MOST_WINDOW = 1 << 23
+"""Maximum of bytes that the frame of a block may make the decompressor keep."""
+
+MOST_REACH = 1 << 10
+"""Maximum `reach` of an index. It is about 80 for a billion keys."""
+
+ENTRY_BYTES = 7
+CLASS_BITS = 3
+WORD = (1 << 64) - 1
 
 
 class ArchiveError(ValueError):
@@ -115,9 +130,14 @@ class Index(NamedTuple):
         words = tuple(int(each, 16) for each in value["coefficients"])
         if len(words) != 16:
             raise ArchiveError("16 coefficients of an index expected")
-        size, slots, reach, offset_bits = numbers = [value[each] for each in ("size", "slots", "reach", "offset_bits")]
-        is_whole = all(type(each) is int for each in numbers) and 0 < slots * ENTRY_BYTES <= size
-        if not (is_whole and 0 <= reach <= MOST_REACH and 0 < offset_bits < 8 * ENTRY_BYTES - CLASS_BITS - 1):
+        numbers = [value[each] for each in ("size", "slots", "reach", "offset_bits")]
+        size, slots, reach, offset_bits = numbers
+        if not (
+            all(type(each) is int for each in numbers)
+            and 0 < slots * ENTRY_BYTES <= size
+            and 0 <= reach <= MOST_REACH
+            and 0 < offset_bits < 8 * ENTRY_BYTES - CLASS_BITS - 1
+        ):
             raise ArchiveError(f"size, slots, reach and offset_bits of an index expected, found {numbers}"[:200])
         return cls(value["name"], size, slots, reach, offset_bits, words[:8], words[8:])
 
@@ -303,8 +323,14 @@ def records_of(raw: bytes) -> Iterator[Record]:
     if magic != BLOCK_MAGIC or at + sum(size for *_, size in heads) != len(raw):
         raise ArchiveError("a block with its records expected")
     for offset, (kind, state, reason, size) in enumerate(heads):
-        values = None if state == UNKNOWN_STATE else state, None if reason == NO_REASON else reason
-        yield Record(kind, milestone_index, position + offset, *values, raw[at : at + size])
+        yield Record(
+            kind,
+            milestone_index,
+            position + offset,
+            None if state == UNKNOWN_STATE else state,
+            None if reason == NO_REASON else reason,
+            raw[at : at + size],
+        )
         at += size
 
 

@@ -24,7 +24,7 @@ DIFFERS = "the page differs from its checksum"
 
 
 def check_served(directory: Path, tables: Sequence[Table], chunk_size: int, checked: Checked) -> Iterator[Damage]:
-    """Checks the served generation, yields its damage, and notes it, or that there is none.
+    """Checks the served generation and yields its damage. Notes the damage, or removes the note if nothing is damaged.
 
     If a load replaces the generation meanwhile, its file is removed and its damage no longer matters. The check then
     begins again. Damage is therefore yielded at the end.

@@ -8,6 +8,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any
 
+from db.together import together
 from etl.fetch.http import Fault, Http
 from ledger.crypto.log_tree import leaf_hash, root_of_audit_path, tree_root
 from ledger.transparency.checkpoint import SignedCheckpoint, open_checkpoint, parse_checkpoint, parse_origin
@@ -191,14 +192,7 @@ class RemoteLog:
 
     def _read(self, places: Sequence[Place]) -> list[bytes]:
         async def read() -> list[bytes]:
-            tasks = [asyncio.ensure_future(self._read_one(place)) for place in places]
-            try:
-                return await asyncio.gather(*tasks)
-            finally:
-                # After an error, gather lets the other requests continue.
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            return await together(*map(self._read_one, places))
 
         try:
             return self._runner.run(read())

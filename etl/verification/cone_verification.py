@@ -69,8 +69,8 @@ def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator:
         best = max(proved, key=lambda one: (LEVELS.index(one.verified or BELIEVED), not one.rejects))
         place = next(copy for copy, one in zip(read, checked, strict=True) if one is best)
         return best if _is_stardust(era.codec) else _with_others(best, proved, place, coordinator)
-    if together := _together(index, read, era, coordinator):
-        return together
+    if joined := _joined(index, read, era, coordinator):
+        return joined
     whole = [one for one in checked if one.verified]
     return _agreeing(whole) if whole else _united(index, checked, coordinator)
 
@@ -222,27 +222,27 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
     return milestone, order
 
 
-def _together(index: int, copies: list[Copy], era: Era, coordinator: Coordinator | None) -> Checked | None:
+def _joined(index: int, copies: list[Copy], era: Era, coordinator: Coordinator | None) -> Checked | None:
     """The messages of all copies, if they are a complete and proved milestone and each reject has a valid version. What
     the lake has of a line with rejects counts only in Stardust, where a root shows that no message is missing.
     """
     if not _is_stardust(era.codec) and any(copy.partial for copy in copies):
         return None
-    together = Checked(index, codec=era.codec)
+    joined = Checked(index, codec=era.codec)
     found: dict[bytes, tuple[Entry, bytes]] = {}
     rejected: set[str] = set()
     for copy in copies:
         one = _read(index, copy, era)
         rejected.update(reject.item for reject in one.rejects)
-        together.milestone = together.milestone or one.milestone
-        together.named = together.named or one.named
+        joined.milestone = joined.milestone or one.milestone
+        joined.named = joined.named or one.named
         for entry, data in one.messages:
             found.setdefault(entry.message_id, (entry, data))
     if not rejected <= {identity.hex() for identity in found}:
         return None
-    together.messages = list(found.values())
-    _order(together, copies[0], coordinator)
-    return together if _is_proved(together) and not together.rejects else None
+    joined.messages = list(found.values())
+    _order(joined, copies[0], coordinator)
+    return joined if _is_proved(joined) and not joined.rejects else None
 
 
 def _agreeing(whole: list[Checked]) -> Checked:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,56 +17,41 @@ from db.store import Lease, LeaseHeld, StoreUnavailable
 from tests.db.stores import first_form, generation_of, reopened
 
 TTL_S = 2
-LEASE = Lease("elsewhere:1", "run-1", 0)
 
 
-class Renewing:
-    """A store that only renews and releases leases. `renewals`: what each renewal does, in order."""
+def test_a_lease_is_renewed_again_after_a_store_was_unavailable(
+    sqlite_settings: StoreSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_renewed, faults = threading.Event(), iter(["no node responds"] * 2)
+    with closing(reopened(sqlite_settings)) as store:
+        lease, renew = store.acquire("elsewhere:1", "run-1", TTL_S), store.renew
 
-    def __init__(self, *renewals: Callable[[], None]) -> None:
-        self._renewals = iter(renewals)
-        self.is_done = threading.Event()
-        self.released: list[Lease] = []
+        def renew_after_faults(held: Lease, _: int) -> Lease:
+            for fault in faults:
+                raise StoreUnavailable(fault)
+            found = renew(held, TTL_S)
+            is_renewed.set()
+            return found
 
-    def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        renewal = next(self._renewals, None)
-        if renewal is None:
-            self.is_done.set()
-        else:
-            renewal()
-        return lease
-
-    def release(self, lease: Lease) -> None:
-        self.released.append(lease)
-
-
-def unavailable() -> None:
-    raise StoreUnavailable("no node responds")
-
-
-def test_a_lease_is_renewed_again_after_a_store_was_unavailable() -> None:
-    store: Any = Renewing(unavailable, unavailable)
-    with renewed(store, LEASE, ttl_s=0) as check:
-        assert store.is_done.wait(9)
-        check()
-    assert store.released == [LEASE]
-
-
-def test_a_lost_lease_is_reported_and_not_renewed_again() -> None:
-    is_lost = threading.Event()
-
-    def lose() -> None:
-        is_lost.set()
-        raise LeaseHeld("run-2")
-
-    store: Any = Renewing(lose)
-    with renewed(store, LEASE, ttl_s=0) as check:
-        assert is_lost.wait(9)
-        for thread in [each for each in threading.enumerate() if each.name == "lease"]:
-            thread.join(9)
-        with pytest.raises(LeaseHeld, match="run-2"):
+        monkeypatch.setattr(store, "renew", renew_after_faults)
+        with renewed(store, lease, ttl_s=0) as check:
+            assert is_renewed.wait(9)
             check()
-        assert not store.is_done.is_set()
+        assert store.holder() is None
+
+
+def test_a_lost_lease_is_reported_and_stays_with_its_successor(sqlite_settings: StoreSettings) -> None:
+    with closing(reopened(sqlite_settings)) as first, closing(reopened(sqlite_settings)) as second:
+        lease = first.acquire("elsewhere:1", "run-1", 0)
+        second.acquire("elsewhere:2", "run-2", 60)
+        with renewed(first, lease, ttl_s=0) as check:
+            for thread in [each for each in threading.enumerate() if each.name == "lease"]:
+                thread.join(9)
+            with pytest.raises(LeaseHeld, match="run-2"):
+                check()
+        holder = second.holder()
+        assert holder is not None
+        assert holder.run == "run-2"
 
 
 def test_a_migration_that_writes_a_store_again_keeps_its_lease(
