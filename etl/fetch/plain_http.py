@@ -15,6 +15,11 @@ import httptools
 MAX_HEAD_BYTES = 64 * 2**10
 """Maximum size of all headers."""
 
+FINAL_STATUS = 200
+"""The lowest status of a response that is not interim."""
+
+SWITCHING_PROTOCOLS = 101
+
 READ_BYTES = 64 * 2**10
 """Maximum size of a read from a connection."""
 
@@ -48,19 +53,21 @@ class _Reading:
 
     def on_message_begin(self) -> None:
         self.has_more = self.is_whole
+        self.headers.clear()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.header_bytes += len(name) + len(value)
         self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        self.has_head = True
+        # Another response follows an interim one (RFC 9110, 15.2).
+        self.has_head = self.parser.get_status_code() >= FINAL_STATUS
 
     def on_body(self, data: bytes) -> None:
         self.body += data
 
     def on_message_complete(self) -> None:
-        self.is_whole = True
+        self.is_whole = self.has_head
         # The parser knows this no longer once it returns.
         self.is_reusable = self.parser.should_keep_alive()
 
@@ -136,7 +143,9 @@ class PlainHttp:
                 received += len(data)
                 try:
                     reading.parser.feed_data(data)
-                except httptools.HttpParserError as error:
+                except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                    if reading.parser.get_status_code() == SWITCHING_PROTOCOLS:
+                        raise BadResponse("the server switched to another protocol") from error
                     raise BadResponse(f"not HTTP/1.1: {error}") from error
                 if reading.has_more:
                     raise BadResponse("bytes after the end of the response")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from etl.lake.message_rows import MAX_TIMESTAMP_S
 from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, RejectedItem
 from ledger import ids
 from ledger.chrysalis import codec as chrysalis
@@ -47,6 +48,9 @@ def prove(
     """Verifies a cone on its own. If the coordinator is unknown, the keys that the line contains (`named`) can refute
     the milestone but prove nothing.
     """
+    if milestone.timestamp > MAX_TIMESTAMP_S:
+        reason = f"timestamp: expected at most {MAX_TIMESTAMP_S} (the end of the year 9999), found {milestone.timestamp}"
+        return Proof(None, messages, [RejectedItem("", reason)])
     signers = coordinator or named
     if signers is not None and (fault := find_signature_fault(milestone, signers)):
         return Proof(None, messages, [RejectedItem("", fault)])

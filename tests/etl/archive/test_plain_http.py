@@ -64,6 +64,12 @@ async def served(server: Server, timeout_s: float = 5.0) -> AsyncIterator[tuple[
             OK + b"transfer-encoding: chunked\r\n\r\n2\r\nab\r\n0A;x=y\r\n0123456789\r\n0\r\nx: y\r\n\r\n",
             b"ab0123456789",
         ),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\ncontent-encoding: gzip\r\n\r\n"
+            + OK
+            + b"content-length: 3\r\n\r\nabc",
+            b"abc",
+        ),
     ],
 )
 async def test_a_body_and_a_connection_that_is_used_again(response: bytes, body: bytes) -> None:
@@ -110,6 +116,14 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_replaced() -> No
         (OK + b"transfer-encoding: gzip, chunked\r\n\r\n", BROKEN, "unexpected transfer encoding"),
         (OK + b"content-length: 1_0\r\n\r\n", BROKEN, "not HTTP/1.1: Invalid character in Content-Length"),
         (OK + b"content-length: 1\r\n\r\na" + OK + b"x: y\r\n", BROKEN, "bytes after the end of the response"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n", BROKEN, "switched to another protocol"),
+        (
+            b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
+            BROKEN,
+            "switched to another protocol",
+        ),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 3_000, BROKEN, "headers of more than 65536 bytes"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", BROKEN, "closed the connection$"),
         (b"SSH-2.0-x\r\n\r\n", BROKEN, "not HTTP/1.1: Expected HTTP/"),
         (OK + b"x: \0\r\n\r\n", BROKEN, "not HTTP/1.1: Invalid header value char"),
         (OK + b"x: " + b"a" * 70_000 + b"\r\n\r\n", BROKEN, "headers of more than 65536 bytes"),

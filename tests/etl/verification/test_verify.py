@@ -13,7 +13,7 @@ from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
 from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone, check_pending
 from etl.verification.milestone_checks import WRONG_STATES
-from ledger.chrysalis.codec import Indexation, Message, encode_message
+from ledger.chrysalis.codec import Indexation, Message, Milestone, encode_message
 from ledger.eras import Coordinator, KeyRange
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, MERKLE
@@ -365,6 +365,17 @@ def test_the_coordinator_signs_the_parents_in_the_payload_and_not_those_of_the_m
     assert {(each.item, each.reason) for each in found.rejects} == {
         (each, "parents: not in the cone of milestone 7") for each in strangers
     }
+
+
+@pytest.mark.parametrize("timestamp", [253_402_300_800, 2**64 - 1])
+def test_a_time_that_no_calendar_has_is_rejected(timestamp: int) -> None:
+    others, own = of_line()
+    assert isinstance(own.message, Message)
+    assert isinstance(own.message.payload, Milestone)
+    late = entry_of(replace(own.message, payload=replace(own.message.payload, timestamp=timestamp)))
+    checked = check_milestone(NUMBER, [Copy("a.log", 3, lambda: Cone(NUMBER, entries=[*others, late]))], ERAS)
+    reason = f"timestamp: expected at most 253402300799 (the end of the year 9999), found {timestamp}"
+    assert (checked.verified, checked.rejects) == (None, [Reject("a.log", 3, "", reason)])
 
 
 def test_signers_that_the_lines_name_must_have_signed_also_if_copies_heal_each_other() -> None:
