@@ -99,7 +99,7 @@ def read_filters(texts: list[str]) -> list[str]:
             found.append(text)
             continue
         try:
-            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+            lines = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise typer.BadParameter(f"{text}: {error}", param_hint="--keep") from None
         found += [line for line in lines if not line.lstrip().startswith("#")]

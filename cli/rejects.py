@@ -20,6 +20,9 @@ rejects = typer.Typer(
     no_args_is_help=True,
 )
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What formulas of spreadsheets begin with."""
+
 LISTED = 100
 """The most rejects that are listed without --limit."""
 
@@ -68,15 +71,17 @@ def export_rejects(
 ) -> None:
     """Writes rejects as CSV or as JSON lines, all of them or those of milestones or of a file.
 
+    In CSV, text that spreadsheets would run as a formula gets an apostrophe. JSON lines are exact.
+
     Example: permanode rejects export --into rejects.csv --format csv
     """
     found = _found(context, milestones, file)
     if into is None:
-        _write(found, form, sys.stdout)
+        write(found, form, sys.stdout)
         return
     try:
         with into.open("w", encoding="utf-8", newline="") as out:
-            _write(found, form, out)
+            write(found, form, out)
     except OSError as error:
         # A failed write names no file.
         error.filename = str(into)
@@ -131,12 +136,18 @@ def _wanted(milestones: str | None, file: str | None) -> "Wanted":
     return Wanted([(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)], file)
 
 
-def _write(found: "list[dict[str, Any]]", form: str, out: Any) -> None:
+def cell_text(value: Any) -> Any:
+    """The value of a cell as spreadsheets show it: text of others that begins like a formula gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def write(found: "list[dict[str, Any]]", form: str, out: Any) -> None:
+    """Writes rejects as CSV for spreadsheets, or exactly as JSON lines."""
     from etl.lake.rejects import COLUMNS
 
     if form == "csv":
-        rows = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+        rows = csv.DictWriter(out, COLUMNS, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         rows.writeheader()
-        rows.writerows(found)
+        rows.writerows({name: cell_text(value) for name, value in each.items()} for each in found)
     else:
         out.writelines(json.dumps(each) + "\n" for each in found)

@@ -226,7 +226,7 @@ def _from_file(file: Path | None) -> dict[str, Given]:
     if file is None:
         return {}
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        content = tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
         raise SettingsError(f"{file}: expected TOML in UTF-8; line {line} contains other bytes") from error

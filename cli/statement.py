@@ -97,6 +97,7 @@ def _kept(out: Path, form: str, closes: str) -> tuple[int, Mapping[str, Any] | N
     last line of a complete statement. Without one, the file begins again.
     """
     from api.explorer_v2.statement_lines import FIELDS
+    from api.http.streaming import csv_text
 
     if not out.exists():
         return 0, None
@@ -104,15 +105,21 @@ def _kept(out: Path, form: str, closes: str) -> tuple[int, Mapping[str, Any] | N
         first = max(0, file.seek(0, 2) - TAIL_BYTES)
         file.seek(first)
         tail = file.read()
+    other = typer.BadParameter(f"{out} is not a statement as {form}", param_hint="--resume")
     end = tail.rfind(b"\n") + 1
+    if not end:
+        # A new statement ends like this if its process is killed.
+        begins = (csv_text([FIELDS]).rstrip() if form == "csv" else f'{{"{FIELDS[0]}":').encode()
+        if first or not (tail.startswith(begins) or begins.startswith(tail)):
+            raise other
     while end > (tail.find(b"\n") + 1 if first else 0):
         begin = tail.rfind(b"\n", 0, end - 1) + 1
-        text = tail[begin:end].decode()
         try:
+            text = tail[begin:end].decode()
             line = dict(zip(FIELDS, next(csv.reader([text])), strict=True)) if form == "csv" else json.loads(text)
             if line["kind"] == closes or (line["cursor"] and line["kind"] != FIELDS[0]):
                 return first + end, line
         except (ValueError, KeyError) as error:
-            raise typer.BadParameter(f"{out} is not a statement as {form}", param_hint="--resume") from error
+            raise other from error
         end = begin
     return 0, None

@@ -185,7 +185,10 @@ def _newest_text(newest: Newest | None) -> str:
 
 
 def _moment_text(name: str, seconds: float | None) -> str:
-    return "none" if seconds is None else f"{name} of {_time(seconds)}, {_age_text(time.time() - seconds)} old"
+    if seconds is None:
+        return "none"
+    age = time.time() - seconds
+    return f"{name} of {_time(seconds)}, " + (f"{_age_text(age)} old" if age >= 0 else f"in {_age_text(-age)}")
 
 
 def _age_text(seconds: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.web import formats
+from api.web.exact_json import exact_json
 from ledger.ids import chain_id
 
 SENDER, ISSUER, METADATA, TAG = range(4)
@@ -52,7 +53,7 @@ def fields_of(metadata: str | None) -> list[tuple[str, str]]:
 def json_object(metadata: str | None) -> Mapping[str, Any]:
     """The JSON object in metadata (hex); empty without one."""
     try:
-        found = json.loads(formats.hex_bytes(metadata or "").decode())
+        found = exact_json(formats.hex_bytes(metadata or "").decode())
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

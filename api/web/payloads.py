@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.web import formats
+from api.web.exact_json import exact_json
 
 NAMES: Mapping[int | None, str] = {
     None: "no payload",
@@ -86,11 +87,13 @@ def data_of(text: str) -> Data:
 
 
 def indented(text: str) -> str | None:
-    """Returns a JSON object or list with a value a line; None for all other texts, and for JSON that is too long."""
+    """Returns a JSON object or list with a value a line; None for all other texts, and for JSON that is too long or
+    cannot be shown exactly.
+    """
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        value = json.loads(text)
+        value = exact_json(text)
         found = json.dumps(value, indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None

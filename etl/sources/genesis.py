@@ -21,6 +21,7 @@ from etl.sources.checksum_files import reject_changed
 from etl.sources.fields import read_milestone_index
 from etl.sources.genesis_table import MAGIC, read_head, read_outputs
 from etl.sources.limits import TooLarge
+from etl.sources.lines import UTF8_BOM
 from etl.sources.unpacking import open_stream
 from ledger.chrysalis import snapshot as hornet_snapshot
 from ledger.chrysalis import values as chrysalis_values
@@ -153,7 +154,7 @@ def _check(path: Path, genesis: Genesis) -> None:
 
 
 def _is_json(path: Path) -> bool:
-    return _head(path).lstrip().startswith(b"{")
+    return _head(path).removeprefix(UTF8_BOM).lstrip().startswith(b"{")
 
 
 def _head(path: Path) -> bytes:
@@ -259,7 +260,7 @@ def _read_document(file: BinaryIO) -> bytes:
         length += len(chunk)
         if length > _MAX_JSON_BYTES:
             raise JsonError("genesis.json", f"at most {_MAX_JSON_BYTES} bytes, found more; pass a snapshot instead")
-    return b"".join(parts)
+    return b"".join(parts).removeprefix(UTF8_BOM)
 
 
 def _is_stardust(document: Any) -> bool:

@@ -49,8 +49,8 @@ def prove(
     the milestone but prove nothing.
     """
     if milestone.timestamp > MAX_TIMESTAMP_S:
-        reason = f"timestamp: expected at most {MAX_TIMESTAMP_S} (the end of the year 9999), found {milestone.timestamp}"
-        return Proof(None, messages, [RejectedItem("", reason)])
+        expected = f"at most {MAX_TIMESTAMP_S} (the end of the year 9999)"
+        return Proof(None, messages, [RejectedItem("", f"timestamp: expected {expected}, found {milestone.timestamp}")])
     signers = coordinator or named
     if signers is not None and (fault := find_signature_fault(milestone, signers)):
         return Proof(None, messages, [RejectedItem("", fault)])

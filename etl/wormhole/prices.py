@@ -8,7 +8,7 @@ import csv
 import re
 from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
@@ -22,6 +22,11 @@ PRICES = pa.schema({"token_key": pa.string(), "day": pa.int32(), "price_usd": pa
 COLUMNS = ("date", "price_usd")
 NAMES = ("token_key", "symbol")
 
+MOST_ZEROS = 40
+"""Decimal places by which a price may differ from 1. More would be an error of the file."""
+
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _TOKEN = re.compile(r"(0|[1-9][0-9]{0,4})/([0-9a-f]{64})", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -74,13 +79,11 @@ def _read(row: dict[str, str]) -> tuple[str, int, str]:
     elif _TOKEN.fullmatch(key) is None:
         expected = "CHAIN/ADDRESS, the address 64 hex digits, or none and a symbol"
         raise ValueError(f"token_key: expected {expected}, found {key!r}")
+    number = Decimal(price) if _NUMBER.fullmatch(price) else None
+    if number is None or abs(number.adjusted()) > MOST_ZEROS:
+        expected = f"a number that is not negative, of 1e-{MOST_ZEROS} to 1e{MOST_ZEROS}"
+        raise ValueError(f"price_usd: expected {expected}, found {price[:80]!r}")
     try:
-        number = Decimal(price)
-    except InvalidOperation:
-        number = Decimal(-1)
-    if not number.is_finite() or number < 0:
-        raise ValueError(f"price_usd: expected a number that is not negative, found {price!r}")
-    try:
-        return key, date.fromisoformat(day).toordinal() - _EPOCH, plain(number)
+        return key, date.fromisoformat(day if _DAY.fullmatch(day) else "").toordinal() - _EPOCH, plain(number)
     except ValueError:
-        raise ValueError(f"date: expected YYYY-MM-DD, found {day!r}") from None
+        raise ValueError(f"date: expected YYYY-MM-DD, found {day[:80]!r}") from None

@@ -203,6 +203,9 @@ def decode(text: str, size: int | None = None) -> tuple[str, bytes]:
     Raises:
         AddressError: The text is not Bech32, or contains a different number of bytes.
     """
+    if not text.isascii():
+        # Before its letters become lower case: the Kelvin sign becomes a k.
+        raise AddressError(f"expected ASCII characters, found {next(each for each in text if not each.isascii())!r}")
     lower = text.lower()
     if text not in (lower, text.upper()):
         raise AddressError("expected one case, found upper and lower")

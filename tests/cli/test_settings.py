@@ -27,6 +27,11 @@ def rejection(file: Path | None = None, environment: dict[str, str] | None = Non
     return str(rejected.value)
 
 
+def test_a_byte_order_mark_at_the_start_of_a_file_is_skipped(file: Path) -> None:
+    file.write_text(file.read_text("utf-8"), "utf-8-sig")
+    assert read(file, {}, {}).build("api", ApiSettings).port == 9000
+
+
 def test_each_layer_wins_over_the_one_below(file: Path) -> None:
     def port(environment: dict[str, str], flags: Flags, source: Path | None = file) -> int:
         return read(source, environment, flags).build("api", ApiSettings).port

@@ -112,6 +112,15 @@ def test_a_file_of_another_statement_is_not_continued(statements: Statements, tm
     assert "needs --out" in run(one, "--resume", code=2).output
 
 
+@pytest.mark.parametrize("content", [b"notes without a line end", b"{", b"\xff\n", b"\xff", b'"kind",' * 500_000])
+def test_other_files_are_not_overwritten(statements: Statements, tmp_path: Path, content: bytes) -> None:
+    out = tmp_path / "notes.txt"
+    out.write_bytes(content)
+    result = run(statements.addresses[0], "--out", out, "--resume", code=2)
+    assert "is not a statement as csv" in " ".join(result.output.split())
+    assert out.read_bytes() == content
+
+
 def test_invalid_options(statements: Statements) -> None:
     address = statements.addresses[0]
     assert "addresses" in run(f"{address}x", code=2).output

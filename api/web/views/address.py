@@ -102,15 +102,17 @@ async def nothing() -> None:
     """Takes the place of a request that a page does not need."""
 
 
-async def milestone_of(visit: Visit, text: str) -> int | None:
-    """The milestone that a form names: an index, or the last one of a date. Raises NotFound for a date without any."""
+async def milestone_of(visit: Visit, text: str) -> int | str | None:
+    """The milestone that a form names: an index, or the last one of a date; None without a text. Raises NotFound for a
+    date without any. What is neither is for the API to reject.
+    """
     if _DATE.fullmatch(text):
         day = await visit.json(f"explorer/v2/milestones/by-date/{text}")
         return int(day["lastMilestone"]["index"])
-    return int(text) if text.isascii() and text.isdigit() else None
+    return text or None
 
 
-async def balance_at(visit: Visit, whole: str, at: int | None) -> Values | None:
+async def balance_at(visit: Visit, whole: str, at: int | str | None) -> Values | None:
     """The balance at a milestone, by default now. None if the archive has no ledger state.
 
     Raises NotFound for a milestone without a ledger state here.

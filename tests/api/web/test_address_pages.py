@@ -80,6 +80,8 @@ async def test_the_balance_at_a_milestone_or_day(pages: httpx.AsyncClient, oracl
     assert f'value="{history[-1]["balance"]}"' in page.text.partition("Balance then")[2]
     assert (await pages.get(f"/{network}/address/{address}", params={"at": figures.last + 1})).status_code == 404
     assert (await pages.get(f"/{network}/address/{address}", params={"at": "2001-01-01"})).status_code == 404
+    for text in ("9" * 5_000, "9" * 20, "²", "x"):
+        assert (await pages.get(f"/{network}/address/{address}", params={"at": text})).status_code == 400
 
 
 async def test_all_pages_of_the_history_and_the_outputs(pages: httpx.AsyncClient, oracle: Oracle) -> None:

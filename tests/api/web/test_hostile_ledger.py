@@ -38,6 +38,11 @@ DATA = {
     "reversed": OVERRIDE,
     "deep": "[" * 9_000 + "]" * 9_000,
     "wide": json.dumps([0] * 10_000),
+    "rounded": '{"amount": 12345678901234567890.1234567890123}',
+    "twice": '{"symbol": "A", "symbol": "B"}',
+    "infinite": "[1e400]",
+    "not a number": "[NaN]",
+    "exponent": "[1e-99999999999999999999]",
     "number": '{"amount": 123456789012345678901234567890}',
 }
 
@@ -98,6 +103,15 @@ async def test_numbers_in_json_keep_all_digits(attacked: httpx.AsyncClient, atta
     html = await page_of(attacked, f"/{NETWORK}/message/{attacks['number']['id']}")
     _, shown = re.findall(r'aria-label="As JSON">(.*?)</pre>', html, re.DOTALL)
     assert unescape(shown) == '{\n  "amount": 123456789012345678901234567890\n}'
+
+
+@pytest.mark.parametrize("name", ["rounded", "twice", "infinite", "not a number", "exponent"])
+async def test_json_that_a_page_would_show_with_other_values_is_shown_as_text_only(
+    attacked: httpx.AsyncClient, attacks: dict[str, Json], name: str
+) -> None:
+    html = await page_of(attacked, f"/{NETWORK}/message/{attacks[name]['id']}")
+    assert 'aria-label="As JSON"' not in html
+    assert DATA[name] in map(unescape, re.findall(r'aria-label="As text">(.*?)</pre>', html, re.DOTALL))
 
 
 async def test_pending_transactions_and_their_outputs(

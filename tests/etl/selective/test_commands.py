@@ -48,7 +48,7 @@ def archive(tmp_path: Path) -> str:
 
 def test_filters_come_from_the_command_line_and_from_files(run: Any, archive: str, tmp_path: Path) -> None:
     listed = tmp_path / "filters.txt"
-    listed.write_text("# what we keep\ntag:IOTA\n\n  # and these\nmilestones:1:3\n")
+    listed.write_text("tag:IOTA\n\n  # and these\nmilestones:1:3\n", "utf-8-sig")
     run("load", archive, "--keep", f"@{listed}", "--keep", "tag:0xab tag:HORNET")
     found = json.loads(run("status", "--json"))
     assert found["kept"] == {

@@ -194,6 +194,12 @@ def test_a_dust_allowance_has_its_least_amount(tmp_path: Path) -> None:
     assert reason == f"output {'00' * 34}: expected an amount from 1000000 to {SUPPLY}, found 999999"
 
 
+def test_a_genesis_json_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    data = read_text(ORACLE / "genesis.json").encode()
+    marked, outputs = read(written(tmp_path / "marked.json", b"\xef\xbb\xbf" + data))
+    assert (marked.network_id, outputs) == (int(STATED["networkId"]), read(written(tmp_path / "a.json", data))[1])
+
+
 @pytest.mark.parametrize("size", [1, 100, 2000])
 def test_a_genesis_json_that_is_cut_off_is_rejected_with_its_line(tmp_path: Path, size: int) -> None:
     text = read_text(ORACLE / "genesis.json")[:size]

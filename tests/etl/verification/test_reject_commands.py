@@ -11,6 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from cli import main as cli
+from cli import rejects
 from tests.conftest import ROOT
 from tests.etl.archives import Json, dump, sample, write
 from tests.etl.conftest import Loading, Stores
@@ -108,6 +109,16 @@ def test_rejects_are_listed_by_milestone_and_by_file(hostile: Loading, folder: P
         "rejects": everything[:1],
     }
     assert run(hostile, "rejects", "list", "--range", "7:").stdout == "no rejects\n"
+
+
+@pytest.mark.parametrize("first", "=+-@\t\r")
+def test_foreign_text_does_not_become_a_formula_of_a_spreadsheet(first: str) -> None:
+    out = io.StringIO()
+    found: dict[str, Any] = {"milestone_index": -1, "file": "a.jsonl", "line": 3, "item": f"{first}A1", "reason": "a=b"}
+    rejects.write([found], "csv", out)
+    assert list(csv.DictReader(io.StringIO(out.getvalue(), newline=""))) == [
+        {"milestone_index": "-1", "file": "a.jsonl", "line": "3", "item": f"'{first}A1", "reason": "a=b"}
+    ]
 
 
 def test_rejects_are_exported_as_csv_and_json_lines(hostile: Loading, tmp_path: Path) -> None:

@@ -218,7 +218,11 @@ def test_a_price_file_is_taken_whole_or_rejected_by_its_line(tmp_path: Path):
     ]
     for line, reason in (
         (f"{key},1970-13-01,1", "3: date: expected YYYY-MM-DD"),
-        (f"{key},1970-01-01,-1", "3: price_usd: expected a number that is not negative"),
+        *(
+            (f"{key},1970-01-01,{price}", "3: price_usd: expected a number that is not negative, of 1e-40 to 1e40")
+            for price in ("-1", "1e999999999", "1e41", "1e-41", "1_000", "\uff11\uff12", "nan", "inf", ".", "")
+        ),
+        (f"{key},19700101,1", "3: date: expected YYYY-MM-DD"),
         ("eth,1970-01-01,1", "3: token_key: expected CHAIN/ADDRESS"),
         (",1970-01-01,1", "3: token_key: expected CHAIN/ADDRESS, the address 64 hex digits, or none and a symbol"),
         (f"{key},1970-01-01,2", "3: expected one price"),

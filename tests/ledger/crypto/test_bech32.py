@@ -86,7 +86,8 @@ VALID = "iota1qrhacyfwlcnzkvzteumekfkrrwks98mpdm37cj4xx3drvmjvnep6xqgyzyx"
         (VALID[:-1] + "X", "one case"),
         (VALID[:10] + "b" + VALID[11:], "alphabet, found 'b'"),
         (VALID.replace("iota", "atoi"), "checksum"),
-        (VALID.replace("iota", "ïota"), "human-readable part 'ïota'"),
+        (VALID.replace("iota", "ïota"), "ASCII characters, found 'ï'"),
+        (VALID.upper().replace("K", "\u212a"), "ASCII characters, found '\u212a'"),
         ("a" * 31 + VALID[4:], "too long"),
     ],
 )
