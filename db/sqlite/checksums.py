@@ -77,5 +77,8 @@ def page_bytes(header: bytes) -> int:
 
 
 def matches(connection: apsw.Connection, page: bytes) -> bool:
-    """Whether a page as it is in the file matches its checksum. `connection`: any one."""
-    return bool(connection.execute("SELECT verify_checksum(?)", (page,)).get == 1)
+    """Whether a page as it is in the file matches its checksum. `connection`: any one.
+
+    A page of zeros does not match: the checksum of zeros is zero, but every page in use has other bytes.
+    """
+    return page.count(0) < len(page) and bool(connection.execute("SELECT verify_checksum(?)", (page,)).get == 1)

@@ -17,6 +17,9 @@ PAGES_AT_ONCE = 64
 AGAIN_S = 0.1
 """Time after which a page that differs is read again: a checkpoint may have been writing it."""
 
+LOCK_BYTE = 1 << 30
+"""SQLite never uses the page with this byte (https://sqlite.org/fileformat2.html, "The Lock-Byte Page")."""
+
 PAGE_SIZES = frozenset(1 << power for power in range(9, 17))
 
 SCHEMA = "sqlite_schema"
@@ -27,26 +30,34 @@ FREE = "free"
 
 
 def damaged_pages(file: Path, checked: Checked) -> list[int]:
-    """The numbers of the pages that differ from their checksum. The first page has number 1."""
+    """The numbers of the pages that differ from their checksum, and of those in use that contain only zeros, which
+    SQLite's comparison accepts. The first page has number 1.
+    """
     with file.open("rb") as source, closing(apsw.Connection(":memory:")) as connection:
         size, total = page_bytes(source.read(100)), file.stat().st_size
         if size not in PAGE_SIZES or total % size:
             return [1]
-        found, at = list[int](), 0
+        found, at, locked = list[int](), 0, LOCK_BYTE // size + 1
         source.seek(0)
         while data := source.read(size * PAGES_AT_ONCE):
             for start in range(0, len(data), size):
-                if not matches(connection, data[start : start + size]):
-                    found.append((at + start) // size + 1)
+                page = (at + start) // size + 1
+                if not matches(connection, data[start : start + size]) and page != locked:
+                    found.append(page)
             at += len(data)
             checked(file.name, at, total)
         time.sleep(AGAIN_S if found else 0)
-        return [page for page in found if not _matches_now(source, connection, page, size)]
+        now = {page: _read_page(source, page, size) for page in found}
+        found = [page for page, data in now.items() if not matches(connection, data)]
+    empty = [page for page in found if not any(now[page])]
+    # SQLite does not write a free page that was never used.
+    unused = {page for page, names in owners_of(file, empty).items() if names == {FREE}}
+    return [page for page in found if page not in unused]
 
 
-def _matches_now(source: BinaryIO, connection: apsw.Connection, page: int, size: int) -> bool:
+def _read_page(source: BinaryIO, page: int, size: int) -> bytes:
     source.seek((page - 1) * size)
-    return matches(connection, source.read(size))
+    return source.read(size)
 
 
 def owners_of(file: Path, pages: Sequence[int]) -> Mapping[int, frozenset[str]]:

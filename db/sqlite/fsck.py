@@ -13,7 +13,7 @@ from db.sqlite import damage
 from db.sqlite.batch import disagreements
 from db.sqlite.checksums import connect
 from db.sqlite.damaged_pages import FREE, SCHEMA, damaged_pages, owners_of
-from db.sqlite.errors import store_error
+from db.sqlite.errors import is_damage, store_error
 from db.sqlite.files import current_generation, served_generation
 from db.sqlite.salvage import ignore_checksums, read_rows
 from db.sqlite.stored_form import NUMBERS, partitions_table, stored_tables
@@ -69,9 +69,12 @@ def find_damage(file: Path, tables: Sequence[Table], chunk_size: int, checked: C
             yield from _on_pages(file, table, own, chunk_size, is_known=is_known)
     if any(NUMBERS in names for names in owners.values()):
         yield Damage("", f"{file.name}, table {NUMBERS}", "the next numbers of partitions", DIFFERS)
+    if not pages and (wrong := _wrong_structure(file)):
+        yield Damage("", file.name, "unknown", wrong)
+        return
     for table in tables:
         if table in HASHED:
-            yield from _wrong_hashes(file, table, chunk_size, checked)
+            yield from _wrong_hashes(file, table, chunk_size, checked, is_known=bool(pages))
     if not pages:
         for name, meaning in disagreements(partial(connect, file)):
             yield Damage(name, file.name, meaning, "the tables contradict each other")
@@ -93,8 +96,24 @@ def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int, *
         yield Damage(table.name, place, "unknown", DIFFERS)
 
 
-def _wrong_hashes(file: Path, table: Table, chunk_size: int, checked: Checked) -> Iterator[Damage]:
-    """Rows that can be read, but whose bytes have another hash."""
+def _wrong_structure(file: Path) -> str:
+    """What SQLite finds wrong although each page matches its checksum, such as a page in the place of another one.
+    Empty if nothing is.
+    """
+    with closing(connect(file)) as connection:
+        try:
+            found = str(connection.execute("PRAGMA integrity_check(1)").get)
+        except apsw.Error as error:
+            if not is_damage(error):
+                raise
+            found = str(error)
+    return "" if found == "ok" else " ".join(found.split())
+
+
+def _wrong_hashes(file: Path, table: Table, chunk_size: int, checked: Checked, *, is_known: bool) -> Iterator[Damage]:
+    """Rows that can be read, but whose bytes have another hash, and those that cannot be read unless damaged pages are
+    known, whose rows were reported.
+    """
     hash_column, data_column = HASHED[table]
     names = [*table.key, *_rest(table)]
     with closing(connect(file)) as connection, closing(connect(file)) as unchecked:
@@ -103,6 +122,8 @@ def _wrong_hashes(file: Path, table: Table, chunk_size: int, checked: Checked) -
             if number % ROWS_BETWEEN_REPORTS == 0:
                 checked(table.name, number, None)
             if isinstance(row, Unreadable):
+                if not is_known:
+                    yield damage_of(row, file.name, "rows cannot be read", chunk_size)
                 continue
             values = dict(zip(names, row, strict=True))
             fault = wrong_hash(table, values[hash_column], values[data_column])

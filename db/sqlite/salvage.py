@@ -155,11 +155,14 @@ def _next(rows: Iterator[Native]) -> Native | None:
 
 
 def _is_after(table: Table, key: Native, other: Native) -> bool:
-    """Whether a key comes after another one in the table."""
+    """Whether a key comes after another one in the table. Raises apsw.CorruptError for values of different types."""
     width = len(table.partition)
-    if key[:width] != other[:width]:
-        return key[:width] > other[:width]
-    return key[width:] < other[width:] if table.order is Order.DESC else key[width:] > other[width:]
+    try:
+        if key[:width] != other[:width]:
+            return key[:width] > other[:width]
+        return key[width:] < other[width:] if table.order is Order.DESC else key[width:] > other[width:]
+    except TypeError as error:
+        raise apsw.CorruptError(f"keys of {table.name} have values of different types") from error
 
 
 def _marks(values: Native) -> str:

@@ -21,7 +21,9 @@ from db.admin.migrate import REWRITTEN, migrate
 from db.connect import StoreSettings, open_adapter, open_store
 from db.damage import Damage
 from db.sqlite import damage, writer
+from db.sqlite.building import PAGE_BYTES
 from db.sqlite.checksums import connect, has_checksums
+from db.sqlite.stored_form import NUMBERS
 from db.store import StoreDamaged, StoreMismatch, Unreadable
 from tests.api.conftest import filled_store
 from tests.api.http.test_error_shape import assert_shape
@@ -248,3 +250,37 @@ def test_a_store_of_the_first_form_is_migrated_even_if_interrupted(
     assert found(settings) == []
     assert stored_rows(folder) == rows
     assert migrate(settings) == []
+
+
+def other_pages(file: Path, *, copied: bool) -> Iterator[tuple[int, str, bytes]]:
+    """The numbers of all pages in use but the first, what they belong to, and what replaces them: zeros, or the next
+    page, if it is of the same table.
+    """
+    with closing(connect(file)) as connection:
+        owners = dict(connection.execute("SELECT pageno, name FROM dbstat").fetchall())
+    data = file.read_bytes()
+    for page, name in sorted(owners.items()):
+        if page > 1 and (not copied or owners.get(page + 1) == name):
+            yield page, str(name), data[page * PAGE_BYTES :][:PAGE_BYTES] if copied else bytes(PAGE_BYTES)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_every_page_that_was_replaced_is_found(
+    settings: StoreSettings, folder: Path, generation: Path, copied: bool
+) -> None:
+    """By zeros, as a disk returns for a sector that was never written, or by another page with its right checksum."""
+    original = generation.read_bytes()
+    replaced = [*other_pages(generation, copied=copied)]
+    assert len(replaced) > (20 if copied else 100)
+    for page, name, content in replaced:
+        with generation.open("r+b") as file:
+            file.seek((page - 1) * PAGE_BYTES)
+            file.write(content)
+        damages = found(settings)
+        assert damages, (page, name)
+        if not copied:
+            places = [each.place for each in damages if each.cause == "the page differs from its checksum"]
+            assert any(each.endswith((f", page {page}", f"table {NUMBERS}")) for each in places), damages
+        generation.write_bytes(original)
+        damage.forget(folder)
+    assert found(settings) == []
