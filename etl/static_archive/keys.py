@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from etl.lake.reader import LakeReader
 from etl.static_archive.blocks import BlockTable
-from etl.static_archive.tables import CONFLICTING
+from etl.static_archive.conflict_reasons import CONFLICTING
 from ledger.eras import CHRYSALIS
 
 

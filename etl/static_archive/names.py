@@ -148,13 +148,12 @@ class HashingFile:
         return self._digest.hexdigest()
 
 
-def existing(folder: Path, kind: str, first: int, last: int) -> StoredFile | None:
-    """A file of a killed run with these milestones, if its bytes match its name."""
+def existing(folder: Path, kind: str, first: int, last: int) -> Iterator[StoredFile]:
+    """Yields the files with these milestones whose bytes match their names, also those of killed runs."""
     for path in sorted((folder / kind).glob(f"{first}-{last}-*")):
         name = f"{kind}/{path.name}"
         if NAME.fullmatch(name) and is_named_by(name, sha256_of(path)):
-            return StoredFile(first, last, name, path.stat().st_size)
-    return None
+            yield StoredFile(first, last, name, path.stat().st_size)
 
 
 @contextmanager

@@ -5,59 +5,45 @@ of the milestones after them. Nothing but the manifest refers to a file, so a ki
 takes or writes again, and readers see the archive before it or after it.
 """
 
-import fcntl
-import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from db import schema
 from db.connect import GENESIS_PARAMETERS
 from db.coverage import KEPT
 from db.intervals import in_words
 from etl.lake.reader import LakeReader
 from etl.report import Notify, Progress, quiet
 from etl.static_archive.blocks import BlockWriter, block_table
+from etl.static_archive.conflict_reasons import ConflictReasons
+from etl.static_archive.folder import INDEX, MESSAGES, TABLE, delete_unnamed, locked, named_files
 from etl.static_archive.genesis import GENESIS, write_genesis
 from etl.static_archive.index import IndexBuilder, coefficients
 from etl.static_archive.keys import KeyReader
 from etl.static_archive.lake_records import read_records
-from etl.static_archive.listings.publish import LISTINGS, ListingWriter
+from etl.static_archive.listings.publish import ListingWriter
 from etl.static_archive.names import (
     PARTIAL,
     HashingFile,
     StoredFile,
     boundary,
     existing,
-    listed_files,
     new_file,
     ranges,
     read_manifest,
-    span_of,
     write_manifest,
 )
 from etl.static_archive.published_log import PublishedLog, delete_partial
-from etl.static_archive.tables import CONFLICTING, TABLES, write_tables
-from etl.static_client import FORMAT, UNIT, Record
+from etl.static_archive.tables import TABLES, write_tables
+from etl.static_client import FORMAT, UNIT
 from etl.store_reads import StoreReads
 from ledger.completeness.intervals import complete_to
-from ledger.ids import message_id
-
-MESSAGES, INDEX, TABLE = "messages", "index", "tables"
-FOLDERS = (MESSAGES, INDEX, TABLE, GENESIS, LISTINGS)
 
 REPORTED_EVERY = 100
 
 KEYS_A_RECORD = 2
 """The most keys of most records: its own id and that of its transaction."""
-
-
-class ArchiveInUse(Exception):
-    """Another run writes to the archive."""
 
 
 @dataclass
@@ -101,9 +87,10 @@ def publish(
 ) -> Published:
     """Writes the complete milestones of the lake at `root` before the first gap to an archive. `reads`: of its store.
 
-    If the store has a ledger state, the archive ends where that ends, and has its reasons of conflicts. Otherwise it
-    has those that the loaded files claim. If the store has a signed log, the archive ends with its last milestone, and
-    has the log and the listings that it proves.
+    If the store has a ledger state, the archive ends where that ends, and has its genesis and its reasons of conflicts.
+    Otherwise it has the reasons that the loaded files claim. Files of the archive with other reasons are written again.
+    If the store has a signed log, the archive ends with its last milestone, and has the log and the listings that it
+    proves.
 
     `last`: the milestone after the last one. `prune`: finally deletes files that the manifest does not name. Raises
     ArchiveInUse, FileDamaged for a damaged file of the lake, and ValueError if the folder has an archive of another
@@ -111,7 +98,7 @@ def publish(
     """
     if reads.info(KEPT) is not None:
         raise ValueError("a store with all messages of its milestones expected; this one keeps a selection")
-    with _locked(folder):
+    with locked(folder):
         manifest = read_manifest(folder)
         if manifest is not None and manifest["network"] != reads.network:
             raise ValueError(f"{folder}: an archive of {reads.network} expected, found one of {manifest['network']}")
@@ -124,6 +111,11 @@ class _Run:
     ) -> None:
         self._lake, self._reads, self._folder, self._before = lake, reads, folder, manifest
         self._notify = notify
+        self._ledger_index = reads.ledger_index()
+        self._reasons = ConflictReasons(lake, reads, of_ledger=self._ledger_index is not None)
+        # The manifest names a genesis if the store had a ledger state.
+        self._has_same_reasons = (manifest.get("genesis") is not None) == self._reasons.of_ledger
+        self._named = {name for name, _ in named_files(manifest)} if manifest else set()
 
     def publish(self, last: int | None, *, prune: bool) -> Published:
         complete = self._lake.complete()
@@ -131,7 +123,6 @@ class _Run:
             raise ValueError("complete milestones in the lake expected")
         first, end = complete[0]
         end = end if last is None else min(end, last - 1)
-        self._ledger_index = self._reads.ledger_index()
         end = end if self._ledger_index is None else min(end, self._ledger_index)
         log = PublishedLog.find(self._reads)
         end = end if log is None else min(end, log.last)
@@ -169,7 +160,7 @@ class _Run:
 
     def _genesis(self, done: Published) -> dict[str, Any] | None:
         rows = self._lake.genesis()
-        if not rows.num_rows:
+        if self._ledger_index is None or not rows.num_rows:
             return None
         index = rows["milestone_index"][0].as_py()
         held = self._before.get("genesis")
@@ -195,22 +186,35 @@ class _Run:
         return {(each["first"], each["last"]): each for each in self._before.get(kind, ())}
 
     def _messages(self, done: Published) -> list[dict[str, Any]]:
-        held, files, start, records = self._held("messages"), list[dict[str, Any]](), 0, 0
+        held = self._held("messages") if self._has_same_reasons else {}
+        files, start, records = list[dict[str, Any]](), 0, 0
         for first, last in ranges(done.first, done.last):
             value = held.get((first, last))
             if value is None:
-                found = existing(self._folder, MESSAGES, first, last)
+                found = self._existing_messages(first, last)
                 if found is None:
                     with new_file(self._folder, MESSAGES, first, last, "messages.zst") as file:
                         self._write(file, _parts_of(held, first, last), first, last, done)
                     found = file.stored
-                done.add(found)
+                self._note(done, found)
                 with (self._folder / found.name).open("rb") as stream:
                     counts = block_table(stream, found.size).counts
                 value = asdict(found) | {"records": int(counts.sum())}
             files.append(value | {"start": start})
             start, records = start + value["size"], records + value["records"]
         return files
+
+    def _existing_messages(self, first: int, last: int) -> StoredFile | None:
+        """A message file of the folder that has what this run would write."""
+        for each in existing(self._folder, MESSAGES, first, last):
+            if self._reasons.are_in(self._folder / each.name, first, last):
+                return each
+        return None
+
+    def _note(self, done: Published, file: StoredFile) -> None:
+        """Counts a file that the manifest did not name before."""
+        if file.name not in self._named:
+            done.add(file)
 
     def _write(self, file: HashingFile, parts: list[dict[str, Any]], first: int, last: int, done: Published) -> None:
         for each in parts:
@@ -220,30 +224,10 @@ class _Run:
             return
         writer = BlockWriter()
         for at, records in enumerate(read_records(self._lake, first, last)):
-            for block in writer.milestone(self._with_reasons(records)):
+            for block in writer.milestone(self._reasons.in_records(records)):
                 file.write(block)
             if at % REPORTED_EVERY == 0:
                 self._notify(Progress("messages", first + at - done.first, done.last - done.first + 1, "milestones"))
-
-    def _with_reasons(self, records: list[Record]) -> list[Record]:
-        """The records with the reasons of conflicts that the ledger state gives."""
-        conflicting = [at for at, each in enumerate(records) if each.inclusion_state == CONFLICTING]
-        if self._ledger_index is None or not conflicting:
-            return records
-        reasons = self._reasons([message_id(records[at].data) for at in conflicting])
-        for at, reason in zip(conflicting, reasons, strict=True):
-            records[at] = records[at]._replace(conflict_reason=reason)
-        return records
-
-    def _reasons(self, ids: Sequence[bytes]) -> list[int | None]:
-        """The reasons of conflicts in the store. Raises ValueError if it does not have a message."""
-        rows = self._reads.many(schema.messages, [(each.hex(),) for each in ids])
-        found = []
-        for each, row in zip(ids, rows, strict=True):
-            if row is None:
-                raise ValueError(f"message {each.hex()} of the lake expected in the store")
-            found.append(row["conflict_reason"])
-        return found
 
     def _indexes(self, done: Published, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         middle = boundary(done.first, done.last)
@@ -254,11 +238,16 @@ class _Run:
             if span[0] > span[1]:
                 continue
             value = held.get(span)
-            if value is None:
+            if value is None or not self._points_to(messages, span):
                 value = self._index(done, span, messages)
             done.keys += value["keys"]
             made.append(value)
         return made
+
+    def _points_to(self, messages: list[dict[str, Any]], span: tuple[int, int]) -> bool:
+        """Whether the index of these milestones points to blocks of these message files."""
+        own = [each for each in messages if span[0] <= each["first"] <= span[1]]
+        return self._has_same_reasons or all(each in self._before["messages"] for each in own)
 
     def _index(self, done: Published, span: tuple[int, int], messages: list[dict[str, Any]]) -> dict[str, Any]:
         own = [each for each in messages if span[0] <= each["first"] <= span[1]]
@@ -275,7 +264,7 @@ class _Run:
                 self._notify(Progress("index", seen, total, "messages"))
             with new_file(self._folder, INDEX, *span, "index") as file:
                 built = builder.write(file)
-        done.add(file.stored)
+        self._note(done, file.stored)
         return asdict(file.stored) | asdict(built) | {"coefficients": [f"{word:016x}" for word in words]}
 
     def _tables(self, done: Published) -> dict[str, list[dict[str, Any]]]:
@@ -283,18 +272,19 @@ class _Run:
             table: {(each["first"], each["last"]): each for each in files}
             for table, files in self._before.get("tables", {}).items()
         }
+        if not self._has_same_reasons:
+            held.pop("messages", None)
         made: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
-        reasons = None if self._ledger_index is None else self._reasons
         for span in ranges(done.first, done.last):
             for table in TABLES:
                 if (value := held.get(table, {}).get(span)) is not None:
                     made[table].append(value)
             if all(files and files[-1]["last"] == span[1] for files in made.values()):
                 continue
-            for table, write in write_tables(self._lake, *span, reasons):
+            for table, write in write_tables(self._lake, *span, self._reasons):
                 with new_file(self._folder, TABLE, *span, f"{table}.parquet") as file:
                     rows = write(file)
-                done.add(file.stored)
+                self._note(done, file.stored)
                 made[table] = [each for each in made[table] if each["last"] < span[0]]
                 made[table].append(asdict(file.stored) | {"rows": rows})
             self._notify(Progress("tables", span[1] - done.first + 1, done.last - done.first + 1, "milestones"))
@@ -309,42 +299,3 @@ def _parts_of(held: dict[tuple[int, int], dict[str, Any]], first: int, last: int
         parts.append(by_first[first])
         first = parts[-1]["last"] + 1
     return parts
-
-
-def delete_unnamed(folder: Path, manifest: dict[str, Any]) -> int:
-    """Deletes the files of an archive that its manifest does not name, and those of killed runs. Returns their
-    number.
-    """
-    named = {name for name, _ in named_files(manifest)}
-    deleted = 0
-    for path in folder.glob("*/*.*"):
-        name = f"{path.parent.name}/{path.name}"
-        is_own = path.parent.name in (MESSAGES, INDEX, TABLE, GENESIS, LISTINGS) and (
-            span_of(name) or name.endswith(PARTIAL)
-        )
-        if is_own and name not in named:
-            path.unlink()
-            deleted += 1
-    return deleted
-
-
-def named_files(manifest: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yields name and bytes of each file that a manifest names, without those of the log."""
-    for each in listed_files(manifest):
-        yield each["name"], each["size"]
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ArchiveInUse(f"{folder}: another run writes this archive; wait until it ends") from None
-        for each in folder.glob(f".keys-*{PARTIAL}"):
-            shutil.rmtree(each)
-        yield
-    finally:
-        os.close(lock)

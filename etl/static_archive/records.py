@@ -34,6 +34,12 @@ class NamedRecord(NamedTuple):
 
 
 def named_records(path: Path) -> Iterator[tuple[int, NamedRecord]]:
+    """Yields what `stored_records` yields, with keys."""
+    for at, record in stored_records(path):
+        yield at, _named(record)
+
+
+def stored_records(path: Path) -> Iterator[tuple[int, Record]]:
     """Yields the records of a message file, each with the position of its block in the file. Raises ArchiveError."""
     at = 0
     with path.open("rb") as file:
@@ -46,7 +52,7 @@ def named_records(path: Path) -> Iterator[tuple[int, NamedRecord]]:
                 raise ArchiveError(f"{path}: a block expected at byte {at}")
             block = head + file.read(size - len(head))
             for record in records_of(unpack_block(block, str(path))):
-                yield at, _named(record)
+                yield at, record
             at += size
 
 

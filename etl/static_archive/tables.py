@@ -5,7 +5,7 @@ have Bloom filters.
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from etl.lake.reader import LakeReader
+from etl.static_archive.conflict_reasons import ConflictReasons
 from etl.static_archive.names import HashingFile
 
 ROWS_A_GROUP = 20_000
@@ -75,23 +76,17 @@ COLUMNS = (
     "milestone.receipt.funds",
 )
 
-CONFLICTING = 2
-
 Write: TypeAlias = Callable[[HashingFile], int]
 
-Reasons: TypeAlias = Callable[[Sequence[bytes]], Sequence[int | None]]
-"""The reasons of conflicts of messages with these ids."""
 
-
-def write_tables(lake: LakeReader, first: int, last: int, reasons: Reasons | None) -> Iterator[tuple[str, Write]]:
+def write_tables(lake: LakeReader, first: int, last: int, reasons: ConflictReasons) -> Iterator[tuple[str, Write]]:
     """Yields the name of each table and a function that writes its file of these milestones and returns the number of
-    rows. Memory grows with the rows of these milestones, by about 150 bytes for each. `reasons`: None for those of the
-    lake.
+    rows. Memory grows with the rows of these milestones, by about 150 bytes for each.
     """
     parts: dict[str, list[pa.Table]] = {name: [table.schema.empty_table()] for name, table in TABLES.items()}
     for rows in lake.rows(first, last, COLUMNS):
         rows = rows.combine_chunks()
-        parts["messages"].append(_messages(rows, reasons))
+        parts["messages"].append(_messages(reasons.in_rows(rows)))
         parts["outputs"] += _outputs(rows)
         parts["spends"].append(_spends(rows))
     for name in TABLES:
@@ -140,13 +135,8 @@ class Sink(io.RawIOBase):
         return self._file.size
 
 
-def _messages(rows: pa.Table, reasons: Reasons | None) -> pa.Table:
+def _messages(rows: pa.Table) -> pa.Table:
     transaction = rows["transaction"]
-    if reasons is not None:
-        is_conflict = _array(pc.fill_null(pc.equal(rows["inclusion_state"], CONFLICTING), fill_value=False))
-        found = pa.array(reasons(rows["message_id"].filter(is_conflict).to_pylist()), pa.int16())
-        replaced = pc.replace_with_mask(_array(rows["conflict_reason"]), is_conflict, found)
-        rows = rows.set_column(rows.column_names.index("conflict_reason"), "conflict_reason", replaced)
     tags = pc.coalesce(
         pc.struct_field(rows["tagged_data"], "tag"), pc.struct_field(transaction, ["tagged_data", "tag"])
     )

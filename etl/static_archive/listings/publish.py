@@ -61,7 +61,7 @@ class ListingWriter:
 
     def _file(self, interval: Interval) -> dict[str, Any]:
         keys, root = self._record(interval)
-        found = existing(self._folder, LISTINGS, interval.start, interval.end)
+        found = next(existing(self._folder, LISTINGS, interval.start, interval.end), None)
         if found is None:
             with (
                 TemporaryDirectory(dir=self._folder, prefix=".keys-", suffix=PARTIAL) as scratch,

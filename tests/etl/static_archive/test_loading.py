@@ -7,8 +7,8 @@ import pytest
 
 from etl.static_archive import names
 from etl.static_archive.download import local_sources
+from etl.static_archive.folder import named_files
 from etl.static_archive.names import read_manifest
-from etl.static_archive.publish import named_files
 from tests.etl.conftest import Stores, oracle_ledger
 from tests.etl.static_archive.conftest import Case, on_both
 from tests.etl.static_archive.file_host import FileHost

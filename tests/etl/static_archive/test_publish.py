@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from etl.static_archive import names
 from etl.static_archive.check import Fault, check
-from etl.static_archive.publish import ArchiveInUse, named_files
+from etl.static_archive.folder import ArchiveInUse, named_files
 from etl.static_client import open_archive
 from tests.etl.static_archive.conftest import Case, on_both
 from tests.etl.static_archive.file_host import FileHost
