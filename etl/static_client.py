@@ -59,6 +59,9 @@ MOST_WINDOW = 1 << 23
 MOST_REACH = 1 << 10
 """Maximum `reach` of an index. It is about 80 for a billion keys."""
 
+MOST_INDEXES = 2
+"""Maximum of indexes of an archive: a query reads all of them."""
+
 ENTRY_BYTES = 7
 CLASS_BITS = 3
 WORD = (1 << 64) - 1
@@ -256,6 +259,8 @@ class Archive:
             raise ArchiveError(f"{MANIFEST}: format {FORMAT} expected, found {manifest.get('format')}")
         self.manifest = manifest
         self.reader = reader
+        if len(manifest["indexes"]) > MOST_INDEXES:
+            raise ArchiveError(f"{MANIFEST}: at most {MOST_INDEXES} indexes expected")
         self._indexes = [Index.of(each) for each in manifest["indexes"]]
 
     def find(self, identity: bytes) -> Found | None:

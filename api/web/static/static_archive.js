@@ -1,14 +1,16 @@
 // Client of a static archive: finds messages, transactions, outputs and milestones by id, and proves listings complete,
-// over HTTP with range requests, or in Node at file:// URLs. One file, no dependency: the decoder at its end is a copy of
-// fzstd.
+// over HTTP with range requests, or in Node at file:// URLs. One file without dependencies, so it has more lines than
+// others. The limits have the names and values of etl/static_client.py and etl/static_archive/listings: an archive may be
+// hostile, so nothing is allocated or repeated by a number that it states unless a limit holds.
 //
 //   const archive = await openArchive("https://example.org/mainnet");
 //   const found = await archive.find("049b456b…");
 //   const document = await archive.proveListing("ledger_updates_by_address", "00…");
 
-const FORMAT = "permanode-static-archive-1", MANIFEST = "manifest.json", MANIFEST_MOST = 16 << 20;
+const FORMAT = "permanode-static-archive-1", MANIFEST = "manifest.json", MOST_MANIFEST_BYTES = 16 << 20, TIMEOUT_S = 20;
 const READS = [2048, 4096, 6144, 8192, 14336, 20480, 27648, 36864];
-const UNIT = 128, ENTRY_BYTES = 7, CLASS_BITS = 3n, WORD = (1n << 64n) - 1n, UNPACKED_MOST = 1 << 17;
+const UNIT = 128, ENTRY_BYTES = 7, CLASS_BITS = 3n, WORD = (1n << 64n) - 1n;
+const MOST_UNPACKED = 1 << 17, MOST_WINDOW = 1 << 23, MOST_REACH = 1 << 10, MOST_INDEXES = 2;
 const CHRYSALIS_MESSAGE = 0, STARDUST_BLOCK = 1, STARDUST_MILESTONE = 2, UNKNOWN_STATE = 255, NO_REASON = -1;
 const CONFLICTING = 2, SKIPPABLE = 0x184d2a50, BLOCK_MAGIC = 0x31626d70;
 
@@ -28,6 +30,7 @@ const bytesOf = (hex) => {
 const same = (a, b) => a.length === b.length && a.every((byte, at) => byte === b[at]);
 
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const littleEndian = (bytes) => bytes.reduceRight((value, byte) => value * 256 + byte, 0);
 
 // ---- BLAKE2b-256 (RFC 7693), on halves of 32 bits: the low half of word n is at 2n
 
@@ -103,28 +106,69 @@ export const blake2b256 = (data) => {
 
 // ---- Reading
 
+const needPart = (name, start, size) => {
+  const isPart = Number.isSafeInteger(start) && Number.isSafeInteger(size) && start >= 0 && size >= 1;
+  need(isPart, `${name}: a part of the file expected, found ${size} bytes from byte ${start}`);
+};
+
+// At most `most` bytes of a stream, in memory that grows with those that come. Null if it has more.
+const readStream = async (stream, most, timed) => {
+  const reader = stream.getReader();
+  let data = new Uint8Array(Math.min(most, 1 << 16)), size = 0;
+  for (;;) {
+    const { done, value } = await timed(reader.read());
+    if (done) return data.subarray(0, size);
+    if (size + value.length > most) return null;
+    if (size + value.length > data.length) {
+      const longer = new Uint8Array(Math.min(most, 2 * (size + value.length)));
+      longer.set(data.subarray(0, size));
+      data = longer;
+    }
+    data.set(value, size);
+    size += value.length;
+  }
+};
+
 class HttpReader {
-  constructor(url) {
+  constructor(url, timeoutS) {
     this.url = url.replace(/\/+$/, "");
+    this.timeoutS = timeoutS;
   }
 
   async whole(name, most) {
-    const response = await fetch(`${this.url}/${name}`);
-    need(response.ok, `${this.url}/${name}: status ${response.status}`);
-    const data = new Uint8Array(await response.arrayBuffer());
-    need(data.length <= most, `${this.url}/${name}: at most ${most} bytes expected`);
-    return data;
+    const isExpected = (response) => need(response.ok, `${this.url}/${name}: status ${response.status}`);
+    return this.read(name, most, {}, isExpected, `at most ${most} bytes expected, found more`);
   }
 
   async part(name, start, size) {
-    const response = await fetch(`${this.url}/${name}`, { headers: { Range: `bytes=${start}-${start + size - 1}` } });
-    if (response.status !== 206) {
-      await response.body?.cancel();
-      throw new ArchiveError(`${this.url}/${name}: a server with range requests expected, status ${response.status}`);
+    needPart(name, start, size);
+    const isExpected = ({ status }) => need(
+      status === 206, `${this.url}/${name}: a server with range requests expected, status ${status}`,
+    );
+    const headers = { Range: `bytes=${start}-${start + size - 1}` };
+    return this.read(name, size, headers, isExpected, `${size} bytes expected, found more`);
+  }
+
+  async read(name, most, headers, isExpected, text) {
+    const place = `${this.url}/${name}`, ending = new AbortController();
+    const timed = async (operation) => {
+      const late = () => ending.abort(new Error(`${place}: no answer within ${this.timeoutS} s`));
+      const timer = setTimeout(late, 1000 * this.timeoutS);
+      try {
+        return await operation;
+      } finally {
+        clearTimeout(timer);
+      }
+    };
+    try {
+      const response = await timed(fetch(place, { headers, signal: ending.signal }));
+      isExpected(response);
+      const data = response.body === null ? new Uint8Array(0) : await readStream(response.body, most, timed);
+      need(data !== null, `${place}: ${text}`);
+      return data;
+    } finally {
+      ending.abort();
     }
-    const data = new Uint8Array(await response.arrayBuffer());
-    need(data.length <= size, `${this.url}/${name}: ${size} bytes expected`);
-    return data;
   }
 }
 
@@ -135,11 +179,12 @@ class FileReader {
 
   async whole(name, most) {
     const data = await this.part(name, 0, most + 1);
-    need(data.length <= most, `${this.url}/${name}: at most ${most} bytes expected`);
+    need(data.length <= most, `${this.url}/${name}: at most ${most} bytes expected, found more`);
     return data;
   }
 
   async part(name, start, size) {
+    needPart(name, start, size);
     const { open } = await import("node:fs/promises");
     const file = await open(new URL(`${this.url}/${name}`));
     try {
@@ -159,10 +204,17 @@ const product = (words, key) =>
 
 class Index {
   constructor(value) {
-    const words = value.coefficients.map((word) => BigInt(`0x${word}`));
-    need(words.length === 16, "16 coefficients of an index expected");
-    Object.assign(this, { name: value.name, size: value.size, slots: value.slots, reach: value.reach });
-    this.offsetBits = BigInt(value.offset_bits);
+    const { name, size, slots, reach, offset_bits: offsetBits, coefficients } = value, numbers = [size, slots, reach, offsetBits];
+    const isWhole = coefficients.length === 16 && coefficients.every((word) => /^[0-9a-f]{1,16}$/i.test(word));
+    need(isWhole, "16 coefficients of an index expected");
+    const isPossible = numbers.every(Number.isSafeInteger)
+      && slots > 0 && slots * ENTRY_BYTES <= size
+      && reach >= 0 && reach <= MOST_REACH
+      && offsetBits > 0 && offsetBits < 8 * ENTRY_BYTES - Number(CLASS_BITS) - 1;
+    need(isPossible, `size, slots, reach and offset_bits of an index expected, found ${numbers}`.slice(0, 200));
+    const words = coefficients.map((word) => BigInt(`0x${word}`));
+    Object.assign(this, { name, size, slots, reach });
+    this.offsetBits = BigInt(offsetBits);
     this.places = words.slice(0, 8);
     this.prints = words.slice(8);
   }
@@ -190,19 +242,333 @@ class Index {
   }
 }
 
+// ---- zstd (RFC 8878): one frame. Each loop ends with the frame or with MOST_UNPACKED bytes, whatever the bytes are.
+
+const FRAME_MAGIC = 0xfd2fb528, MOST_BLOCK = 1 << 17, MOST_HUFFMAN_BITS = 11, MOST_WEIGHTS = 255, MOST_OFFSET_CODE = 24;
+const RAW = 0, RLE = 1, COMPRESSED = 2, PREDEFINED = 0;
+
+const isFrame = (condition, text = "a frame of zstd expected") => {
+  if (!condition) throw new ArchiveError(text);
+};
+
+/** Bits of data[start, end), read from its last byte to its first one. Bits before the first one are 0. */
+class BackwardBits {
+  constructor(data, start, end) {
+    isFrame(start < end && end <= data.length && data[end - 1] !== 0);
+    this.data = data.subarray(start, end);
+    this.left = 8 * this.data.length - Math.clz32(data[end - 1]) + 23;
+  }
+
+  /** The next bits, at most 24. */
+  peek(count) {
+    const low = Math.max(0, this.left - count), inside = Math.max(0, this.left - low), byte = low >> 3;
+    // Bytes behind the last one are undefined, which is 0 here.
+    const { data } = this, upper = (data[byte + 2] << 16) | (data[byte + 3] << 24);
+    const bits = ((data[byte] | (data[byte + 1] << 8) | upper) >>> (low & 7)) & ((1 << inside) - 1);
+    return bits << (count - inside);
+  }
+
+  read(count) {
+    const bits = this.peek(count);
+    this.left -= count;
+    return bits;
+  }
+}
+
+// The counts of symbols at the begin of data[start, end), -1 for one below 1, and where their bytes end.
+const readCounts = (data, start, end, mostLog, mostSymbol) => {
+  let at = 8 * start;
+  const peek = (count) => {
+    const byte = at >> 3, word = data[byte] | (data[byte + 1] << 8) | (data[byte + 2] << 16);
+    return (word >>> (at & 7)) & ((1 << count) - 1);
+  };
+  const log = 5 + peek(4), counts = [];
+  at += 4;
+  isFrame(log <= mostLog);
+  for (let left = (1 << log) + 1, half = 1 << log, bits = log + 1; left > 1; ) {
+    isFrame(counts.length <= mostSymbol && at <= 8 * end);
+    const shorter = 2 * half - 1 - left, value = peek(bits), isShort = (value & (half - 1)) < shorter;
+    at += isShort ? bits - 1 : bits;
+    const count = (isShort ? value & (half - 1) : value >= half ? value - shorter : value) - 1;
+    counts.push(count);
+    left -= Math.abs(count);
+    isFrame(left >= 1);
+    for (let zeros = count === 0 ? 3 : 0; zeros === 3; ) {
+      zeros = peek(2);
+      at += 2;
+      for (let each = 0; each < zeros; each++) counts.push(0);
+      isFrame(counts.length <= mostSymbol + 1);
+    }
+    for (; left < half; bits--) half >>= 1;
+  }
+  const stop = Math.ceil(at / 8);
+  isFrame(counts.length <= mostSymbol + 1 && stop <= end);
+  return { log, counts, stop };
+};
+
+/** The states of a finite state entropy decoder: their symbols, and the bits and base of the next state. */
+const statesOf = ({ log, counts }) => {
+  const size = 1 << log, symbols = new Uint8Array(size), bits = new Uint8Array(size), bases = new Uint16Array(size);
+  const next = counts.map(Math.abs), step = (size >> 1) + (size >> 3) + 3;
+  let high = size - 1, at = 0;
+  counts.forEach((count, symbol) => {
+    if (count === -1) symbols[high--] = symbol;
+  });
+  counts.forEach((count, symbol) => {
+    for (let each = 0; each < count; each++) {
+      symbols[at] = symbol;
+      do at = (at + step) & (size - 1);
+      while (at > high);
+    }
+  });
+  symbols.forEach((symbol, state) => {
+    const value = next[symbol]++;
+    bits[state] = log - 31 + Math.clz32(value);
+    bases[state] = (value << bits[state]) - size;
+  });
+  return { log, symbols, bits, bases };
+};
+
+const oneState = (symbol) => ({ log: 0, symbols: [symbol], bits: [0], bases: [0] });
+
+// Weights of a Huffman tree whose description is compressed: two decoders take turns.
+const readWeights = (data, start, end) => {
+  const { stop, ...counts } = readCounts(data, start, end, 6, MOST_WEIGHTS);
+  const states = statesOf(counts), source = new BackwardBits(data, stop, end), weights = [];
+  let now = source.read(states.log), other = source.read(states.log);
+  isFrame(source.left >= 0);
+  for (;;) {
+    isFrame(weights.length < MOST_WEIGHTS);
+    weights.push(states.symbols[now]);
+    if (source.left < states.bits[now]) break;
+    [now, other] = [other, states.bases[now] + source.read(states.bits[now])];
+  }
+  weights.push(states.symbols[other]);
+  return weights;
+};
+
+/** The Huffman tree at data[start]: symbols and bits by the next `log` bits of a stream; and where its bytes end. */
+const readTree = (data, start, end) => {
+  isFrame(start < end);
+  const head = data[start], count = head - 127, stop = start + 1 + (head < 128 ? head : (count + 1) >> 1);
+  isFrame(stop <= end);
+  const weights = head < 128
+    ? readWeights(data, start + 1, stop)
+    : Array.from({ length: count }, (_, at) => (data[start + 1 + (at >> 1)] >> (at % 2 === 0 ? 4 : 0)) & 15);
+  isFrame(weights.length <= MOST_WEIGHTS && weights.every((weight) => weight <= MOST_HUFFMAN_BITS));
+  const sum = weights.reduce((total, weight) => total + (weight > 0 ? 1 << (weight - 1) : 0), 0);
+  const log = 32 - Math.clz32(sum), rest = (1 << log) - sum;
+  isFrame(sum > 0 && log <= MOST_HUFFMAN_BITS && (rest & (rest - 1)) === 0);
+  weights.push(32 - Math.clz32(rest));
+  const symbols = new Uint8Array(1 << log), bits = new Uint8Array(1 << log);
+  for (let weight = 1, at = 0; weight <= log; weight++) {
+    weights.forEach((each, symbol) => {
+      if (each !== weight) return;
+      symbols.fill(symbol, at, at + (1 << (weight - 1)));
+      bits.fill(log + 1 - weight, at, at + (1 << (weight - 1)));
+      at += 1 << (weight - 1);
+    });
+  }
+  return { log, symbols, bits, stop };
+};
+
+const fillFromTree = (target, tree, data, start, end) => {
+  const source = new BackwardBits(data, start, end);
+  for (let at = 0; at < target.length; at++) {
+    const place = source.peek(tree.log);
+    target[at] = tree.symbols[place];
+    source.left -= tree.bits[place];
+    isFrame(source.left >= 0);
+  }
+  isFrame(source.left === 0);
+};
+
+// The literals of a block, and where their section ends. `state.tree` is that of the block before.
+const readLiterals = (data, start, end, state) => {
+  const kind = data[start] & 3, format = (data[start] >> 2) & 3;
+  const sized = (bytes, shift, bits) => Math.floor(littleEndian(data.subarray(start, start + bytes)) / 2 ** shift) % 2 ** bits;
+  if (kind === RAW || kind === RLE) {
+    const [bytes, shift, bits] = format === 1 ? [2, 4, 12] : format === 3 ? [3, 4, 20] : [1, 3, 5];
+    const size = sized(bytes, shift, bits), begin = start + bytes, stop = begin + (kind === RAW ? size : 1);
+    isFrame(size <= MOST_BLOCK && stop <= end);
+    return { literals: kind === RAW ? data.subarray(begin, stop) : new Uint8Array(size).fill(data[begin]), stop };
+  }
+  const [bytes, bits] = [[3, 10], [3, 10], [4, 14], [5, 18]][format];
+  const size = sized(bytes, 4, bits), stop = start + bytes + sized(bytes, 4 + bits, bits);
+  isFrame(size <= MOST_BLOCK && start + bytes <= end && stop <= end);
+  let at = start + bytes;
+  if (kind === COMPRESSED) {
+    state.tree = readTree(data, at, stop);
+    at = state.tree.stop;
+  }
+  isFrame(state.tree !== undefined);
+  const literals = new Uint8Array(size);
+  if (format === 0) {
+    fillFromTree(literals, state.tree, data, at, stop);
+    return { literals, stop };
+  }
+  const part = (size + 3) >> 2;
+  isFrame(at + 6 <= stop && 3 * part <= size);
+  for (let stream = 0, begin = at + 6; stream < 4; stream++) {
+    const until = stream === 3 ? stop : begin + littleEndian(data.subarray(at + 2 * stream, at + 2 * stream + 2));
+    isFrame(until <= stop);
+    fillFromTree(literals.subarray(stream * part, stream === 3 ? size : (stream + 1) * part), state.tree, data, begin, until);
+    begin = until;
+  }
+  return { literals, stop };
+};
+
+// Of each kind of code: the most bits of a table, the predefined counts and their bits; then bits and bases of the codes.
+const basesOf = (first, bits) => bits.map((_, code) => first + bits.slice(0, code).reduce((sum, each) => sum + 2 ** each, 0));
+const LENGTH_BITS = [...Array(16).fill(0), 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+const MATCH_BITS = [...Array(32).fill(0), 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+const LENGTHS = {
+  name: "lengths", mostLog: 9, mostSymbol: 35, log: 6, extra: LENGTH_BITS, bases: basesOf(0, LENGTH_BITS),
+  counts: [4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1],
+};
+const OFFSETS = {
+  name: "offsets", mostLog: 8, mostSymbol: 31, log: 5,
+  counts: [1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
+};
+const MATCHES = {
+  name: "matches", mostLog: 9, mostSymbol: 52, log: 6, extra: MATCH_BITS, bases: basesOf(3, MATCH_BITS),
+  counts: [1, 4, 3, 2, 2, 2, 2, 2, 2, ...Array(37).fill(1), -1, -1, -1, -1, -1, -1, -1],
+};
+
+// Reads the tables of a block with sequences. `state` has those of the block before.
+const readTables = (data, start, end, state) => {
+  isFrame(start < end && (data[start] & 3) === 0);
+  let at = start + 1;
+  [LENGTHS, OFFSETS, MATCHES].forEach((kind, place) => {
+    const mode = (data[start] >> (6 - 2 * place)) & 3;
+    if (mode === PREDEFINED) {
+      state[kind.name] = statesOf(kind);
+    } else if (mode === RLE) {
+      isFrame(at < end && data[at] <= kind.mostSymbol);
+      state[kind.name] = oneState(data[at++]);
+    } else if (mode === COMPRESSED) {
+      const counts = readCounts(data, at, end, kind.mostLog, kind.mostSymbol);
+      state[kind.name] = statesOf(counts);
+      at = counts.stop;
+    }
+    isFrame(state[kind.name] !== undefined);
+  });
+  return at;
+};
+
+/** The output of a frame: `size` of its bytes are known. */
+class Output {
+  constructor(most) {
+    this.data = new Uint8Array(most);
+    this.size = 0;
+  }
+
+  add(bytes) {
+    isFrame(this.size + bytes.length <= this.data.length, `a block of at most ${MOST_UNPACKED} bytes expected`);
+    this.data.set(bytes, this.size);
+    this.size += bytes.length;
+  }
+
+  copy(offset, count) {
+    isFrame(0 < offset && offset <= this.size);
+    isFrame(this.size + count <= this.data.length, `a block of at most ${MOST_UNPACKED} bytes expected`);
+    for (let each = 0; each < count; each++, this.size++) this.data[this.size] = this.data[this.size - offset];
+  }
+}
+
+// The distance of a match, from the value of its offset and the last three distances.
+const distanceOf = (value, hasLiterals, last) => {
+  if (value > 3) {
+    last.unshift(value - 3);
+    last.pop();
+    return last[0];
+  }
+  const place = value - (hasLiterals ? 1 : 0), distance = place === 3 ? last[0] - 1 : last[place];
+  if (place === 0) return distance;
+  last.splice(Math.min(place, 2), 1);
+  last.unshift(distance);
+  return distance;
+};
+
+const unpackCompressed = (data, start, end, state, output) => {
+  const { literals, stop } = readLiterals(data, start, end, state);
+  isFrame(stop < end);
+  const head = data[stop], bytes = head < 128 ? 1 : head < 255 ? 2 : 3;
+  isFrame(stop + bytes <= end);
+  const wide = bytes === 2 ? ((head - 128) << 8) + data[stop + 1] : data[stop + 1] + (data[stop + 2] << 8) + 0x7f00;
+  const count = bytes === 1 ? head : wide;
+  if (count === 0) {
+    isFrame(stop + 1 === end);
+    output.add(literals);
+    return;
+  }
+  const source = new BackwardBits(data, readTables(data, stop + bytes, end, state), end), kinds = [LENGTHS, OFFSETS, MATCHES];
+  const [lengths, offsets, matches] = kinds.map((kind) => ({ ...state[kind.name], at: source.read(state[kind.name].log) }));
+  const code = (decoder) => decoder.symbols[decoder.at];
+  let used = 0;
+  for (let each = 0; each < count; each++) {
+    const offset = code(offsets), match = code(matches), length = code(lengths);
+    isFrame(offset <= MOST_OFFSET_CODE);
+    const value = 2 ** offset + source.read(offset), matched = MATCHES.bases[match] + source.read(MATCHES.extra[match]);
+    const copied = LENGTHS.bases[length] + source.read(LENGTHS.extra[length]);
+    isFrame(source.left >= 0 && used + copied <= literals.length);
+    output.add(literals.subarray(used, used + copied));
+    used += copied;
+    output.copy(distanceOf(value, copied > 0, state.last), matched);
+    if (each + 1 === count) break;
+    for (const decoder of [lengths, matches, offsets]) {
+      decoder.at = decoder.bases[decoder.at] + source.read(decoder.bits[decoder.at]);
+    }
+  }
+  isFrame(source.left === 0);
+  output.add(literals.subarray(used));
+};
+
+/**
+ * The content of the frame that `data` begins with; what follows it is ignored. Throws ArchiveError, before it allocates
+ * memory for a frame that states a larger size than MOST_UNPACKED or a larger window than MOST_WINDOW.
+ */
+export const unpackFrame = (data) => {
+  isFrame(data.length >= 6 && viewOf(data).getUint32(0, true) === FRAME_MAGIC && (data[4] & 0b1011) === 0);
+  const isSingle = (data[4] & 32) !== 0, sizeBytes = [isSingle ? 1 : 0, 2, 4, 8][data[4] >> 6];
+  let at = isSingle ? 5 : 6;
+  const stated = littleEndian(data.subarray(at, at + sizeBytes)) + (sizeBytes === 2 ? 256 : 0);
+  at += sizeBytes;
+  isFrame(at <= data.length);
+  isFrame(stated <= MOST_UNPACKED, `a block of at most ${MOST_UNPACKED} bytes expected`);
+  const window = isSingle ? stated : 2 ** (10 + (data[5] >> 3)) * (1 + (data[5] & 7) / 8);
+  isFrame(window <= MOST_WINDOW, `a window of at most ${MOST_WINDOW} bytes expected`);
+  const output = new Output(sizeBytes > 0 ? stated : MOST_UNPACKED), state = { last: [1, 4, 8] };
+  const most = Math.min(window, MOST_BLOCK);
+  for (let isLast = false; !isLast; ) {
+    isFrame(at + 3 <= data.length);
+    const head = littleEndian(data.subarray(at, at + 3)), kind = (head >> 1) & 3, size = head >> 3;
+    isLast = (head & 1) === 1;
+    at += 3;
+    const end = at + (kind === RLE ? 1 : size), before = output.size;
+    isFrame(end <= data.length && size <= most && kind <= COMPRESSED);
+    if (kind === RAW) output.add(data.subarray(at, end));
+    else if (kind === RLE) output.add(new Uint8Array(size).fill(data[at]));
+    else unpackCompressed(data, at, end, state, output);
+    isFrame(output.size - before <= most);
+    at = end;
+  }
+  isFrame((sizeBytes === 0 || output.size === stated) && at + (data[4] & 4) <= data.length);
+  return output.data.subarray(0, output.size);
+};
+
 // ---- Blocks
 
-const unpackBlock = (data, name) => {
+/** Unpacks the block that `data` begins with. Throws ArchiveError, which contains the name of the file. */
+export const unpackBlock = (data, name) => {
   need(data.length >= 14 && viewOf(data).getUint32(0, true) === SKIPPABLE, `${name}: a block expected`);
   const start = 8 + viewOf(data).getUint32(4, true), size = viewOf(data).getUint32(8, true);
   const frame = data.subarray(start, start + size);
   need(frame.length === size, `${name}: a block of ${size} bytes expected`);
   try {
-    const raw = fzstd.decompress(frame);
-    need(raw.length <= UNPACKED_MOST, `${name}: at most ${UNPACKED_MOST} bytes of a block expected`);
-    return raw;
+    return unpackFrame(frame);
   } catch (error) {
-    throw new ArchiveError(`${name}: a readable block expected: ${error.message}`);
+    throw new ArchiveError(`${name}: ${error.message}`);
   }
 };
 
@@ -271,7 +637,9 @@ const outputOf = ({ what, record }, index) => {
 // ---- Listings: trees of keys over intervals of milestones, as in ledger/completeness
 
 const SMALLEST = 100, FACTOR = 4, LEVELS = 8, GROUP = 16, HASH_BYTES = 32, TILE_LEAVES = 32, TILE_MOST = 8192;
-const POSITION_BYTES = 6, PAGE_HEAD = 9, VALUE_BYTES = 4 + HASH_BYTES;
+const POSITION_BYTES = 6, PAGE_HEAD = 9, VALUE_BYTES = 4 + HASH_BYTES, FANOUT = 256, MILESTONE_MOST = 2 ** 32 - 1;
+const PAGE_MOST = PAGE_HEAD + FANOUT * (1 + 255 + POSITION_BYTES), NUMBER_MOST = 2 ** (8 * POSITION_BYTES) - 1;
+const AT_ONCE = 8, PART_BYTES = 1 << 20;
 
 // The families and SHA-256 are those of listing_proof.js.
 
@@ -355,8 +723,18 @@ const joined = (parts) => {
   return whole;
 };
 
+/** What an asynchronous function makes of each item, in order. Some are made at the same time: at most AT_ONCE. */
+const atOnce = async (items, make) => {
+  const found = [];
+  let next = 0;
+  const work = async () => {
+    for (let at = next++; at < items.length; at = next++) found[at] = await make(items[at], at);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+};
+
 const u32 = (value) => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
-const littleEndian = (bytes) => bytes.reduceRight((value, byte) => value * 256 + byte, 0);
 const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const base64Of = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 const milestoneOf = (row) => viewOf(row).getUint32(0);
@@ -416,9 +794,11 @@ const sizeOf = (level) => SMALLEST * FACTOR ** level;
 const startOf = ({ level, number }) => number * sizeOf(level);
 const endOf = ({ level, number }) => (number + 1) * sizeOf(level) - 1;
 
+const completeFrom = (first) => (first <= 1 ? 0 : Math.ceil(first / SMALLEST)) * SMALLEST;
+
 const coverOf = (first, end) => {
   const found = [];
-  let start = (first <= 1 ? 0 : Math.ceil(first / SMALLEST)) * SMALLEST;
+  let start = completeFrom(first);
   while (start <= end) {
     let level = LEVELS - 1;
     while (level > 0 && (start % sizeOf(level) !== 0 || start + sizeOf(level) - 1 > end)) level--;
@@ -546,6 +926,12 @@ class Listings {
     Object.assign(this, { reader, network, first: listings.first, end: listings.end, files: listings.files });
     this.logPath = listings.log_path;
     this.checkpoint = log.checkpoint;
+    const numbers = this.files.flatMap(({ size, keys, directory }) => [size, keys, directory]);
+    const isPossible = numbers.every((each) => Number.isInteger(each) && each >= 0 && each <= NUMBER_MOST);
+    need(isPossible, `the listings of a manifest expected, with sizes from 0 to ${NUMBER_MOST}`);
+    const isSpan = Number.isInteger(this.first) && Number.isInteger(this.end) && this.first >= 1
+      && completeFrom(this.first) <= this.end && this.end <= MILESTONE_MOST && (this.end + 1) % SMALLEST === 0;
+    need(isSpan, `the listings of a manifest expected, up to the last milestone of an interval, found ${this.end}`);
     this.intervals = coverOf(this.first, this.end);
     const isWhole = this.files.length === this.intervals.length
       && this.intervals.every((each, at) => startOf(each) === this.files[at].first && endOf(each) === this.files[at].last);
@@ -554,6 +940,7 @@ class Listings {
   }
 
   async page(file, begin, end) {
+    need(end - begin > 0 && end - begin <= PAGE_MOST, `${file.name}: a page of at most ${PAGE_MOST} bytes expected`);
     return decodePage(await this.reader.part(file.name, begin, end - begin), file.name);
   }
 
@@ -573,7 +960,9 @@ class Listings {
     if (file.keys === 0) return { index: 0, tiles: [] };
     let page = await this.root(file), [begin, end] = childOf(page, place);
     while (page.depth > 0) {
+      const above = page.depth;
       page = await this.page(file, begin, end);
+      need(page.depth < above, `${file.name}: a page of the directory below depth ${above} expected`);
       [begin, end] = childOf(page, place);
     }
     const tiles = [await this.tile(file, begin, Math.min(end - begin, TILE_MOST))];
@@ -591,7 +980,21 @@ class Listings {
     const begin = tile.rowsAt + tile.leaves.slice(0, at).reduce((sum, leaf) => sum + bytesOfRows(leaf), 0);
     const size = bytesOfRows(tile.leaves[at]), start = begin - tile.position;
     const held = tile.data.subarray(start, start + size);
-    return held.length === size ? held : this.reader.part(file.name, begin, size);
+    return held.length === size ? held : this.readRows(file, begin, size);
+  }
+
+  // The count of a tile is not proved before its rows are read, so memory grows with the bytes that the archive has.
+  async readRows(file, begin, size) {
+    const parts = [];
+    let isInside = begin + size <= file.size, read = 0;
+    while (isInside && read < size) {
+      const wanted = Math.min(PART_BYTES, size - read), part = await this.reader.part(file.name, begin + read, wanted);
+      parts.push(part);
+      read += part.length;
+      isInside = part.length === wanted;
+    }
+    need(isInside, `${file.name}: ${size} bytes of rows expected at byte ${begin}`);
+    return joined(parts);
   }
 
   async interval(interval, file, { index, tiles }, leaf, start, stop) {
@@ -620,17 +1023,17 @@ class Listings {
 
   async prove(family, key, index, count) {
     const place = joined([Uint8Array.of(family.number), key]);
-    const located = await Promise.all(this.files.map((file) => this.locate(file, place)));
+    const located = await atOnce(this.files, (file) => this.locate(file, place));
     let total = 0;
-    const waiting = located.map((found, at) => {
+    const wanted = located.map((found, at) => {
       const tile = found.tiles.find(({ start, stop }) => start <= found.index && found.index < stop);
       const candidate = tile?.leaves[found.index - tile.start];
       const leaf = candidate !== undefined && same(candidate.place, place) ? candidate : null;
       const begin = index - total;
       total += leaf === null ? 0 : leaf.count;
-      return this.interval(this.intervals[at], this.files[at], found, leaf, begin, begin + count);
+      return [this.intervals[at], this.files[at], found, leaf, begin, begin + count];
     });
-    const proved = await Promise.all(waiting), rows = proved.flatMap((each) => each.rows);
+    const proved = await atOnce(wanted, (each) => this.interval(...each)), rows = proved.flatMap((each) => each.rows);
     need(rows.length > 0 || (total === 0 && index === 0), `a page of ${total} rows expected`);
     return JSON.stringify({
       version: 1,
@@ -657,6 +1060,7 @@ export class Archive {
     need(manifest.format === FORMAT, `${MANIFEST}: format ${FORMAT} expected, found ${manifest.format}`);
     this.manifest = manifest;
     this.reader = reader;
+    need(manifest.indexes.length <= MOST_INDEXES, `${MANIFEST}: at most ${MOST_INDEXES} indexes expected`);
     this.indexes = manifest.indexes.map((value) => new Index(value));
   }
 
@@ -706,18 +1110,18 @@ export class Archive {
   }
 }
 
-/** Opens the archive at an http(s):// URL, in Node also at a file:// URL. */
-export const openArchive = async (url) => {
-  const reader = url.startsWith("file:") ? new FileReader(url) : new HttpReader(url);
-  const text = new TextDecoder().decode(await reader.whole(MANIFEST, MANIFEST_MOST));
-  return new Archive(reader, JSON.parse(text));
+/**
+ * Opens the archive at an http(s):// URL, in Node also at a file:// URL. `timeoutS`: of each operation of a connection.
+ *
+ * Rejects with ArchiveError for a file that is not the manifest of an archive.
+ */
+export const openArchive = async (url, timeoutS = TIMEOUT_S) => {
+  const reader = url.startsWith("file:") ? new FileReader(url) : new HttpReader(url, timeoutS);
+  const data = await reader.whole(MANIFEST, MOST_MANIFEST_BYTES);
+  try {
+    return new Archive(reader, JSON.parse(new TextDecoder().decode(data)));
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    throw new ArchiveError(`${url}/${MANIFEST}: the manifest of a static archive expected, ${error.message}`);
+  }
 };
-
-// ---- fzstd 0.1.1 (MIT, Copyright (c) 2020 Arjun Barrett): the decoder of zstd, as in vendor/fzstd
-
-// prettier-ignore
-const fzstd = (() => {
-  const module = { exports: {} }, exports = module.exports;
-!function(f){typeof module!='undefined'&&typeof exports=='object'?module.exports=f():typeof define!='undefined'&&define.amd?define(['fzstd',f]):(typeof self!='undefined'?self:this).fzstd=f()}(function(){var _e={};"use strict";var r=ArrayBuffer,t=Uint8Array,e=Uint16Array,n=Int16Array,a=Uint32Array,s=Int32Array,i=function(r,e,n){if(t.prototype.slice)return t.prototype.slice.call(r,e,n);(null==e||e<0)&&(e=0),(null==n||n>r.length)&&(n=r.length);var a=new t(n-e);return a.set(r.subarray(e,n)),a},o=function(r,e,n,a){if(t.prototype.fill)return t.prototype.fill.call(r,e,n,a);for((null==n||n<0)&&(n=0),(null==a||a>r.length)&&(a=r.length);n<a;++n)r[n]=e;return r},u=function(r,e,n,a){if(t.prototype.copyWithin)return t.prototype.copyWithin.call(r,e,n,a);for((null==n||n<0)&&(n=0),(null==a||a>r.length)&&(a=r.length);n<a;)r[e++]=r[n++]};_e.ZstdErrorCode={InvalidData:0,WindowSizeTooLarge:1,InvalidBlockType:2,FSEAccuracyTooHigh:3,DistanceTooFarBack:4,UnexpectedEOF:5};var h=["invalid zstd data","window size too large (>2046MB)","invalid block type","FSE accuracy too high","match distance too far back","unexpected EOF"],f=function(r,t,e){var n=Error(t||h[r]);if(n.code=r,Error.captureStackTrace&&Error.captureStackTrace(n,f),!e)throw n;return n},l=function(r,t,e){for(var n=0,a=0;n<e;++n)a|=r[t++]<<(n<<3);return a},v=function(r,t){return(r[t]|r[t+1]<<8|r[t+2]<<16|r[t+3]<<24)>>>0},c=function(r,e){var n=r[0]|r[1]<<8|r[2]<<16;if(3126568==n&&253==r[3]){var a=r[4],i=a>>5&1,o=a>>2&1,u=3&a,h=a>>6;8&a&&f(0);var c=6-i,b=3==u?4:u,y=l(r,c,b),p=h?1<<h:i,w=l(r,c+=b,p)+(1==h&&256),g=w;if(!i){var d=1<<10+(r[5]>>3);g=d+(d>>3)*(7&r[5])}g>2145386496&&f(1);var m=new t((1==e?w||g:e?0:g)+12);return m[0]=1,m[4]=4,m[8]=8,{b:c+p,y:0,l:0,d:y,w:e&&1!=e?e:m.subarray(12),e:g,o:new s(m.buffer,0,3),u:w,c:o,m:Math.min(131072,g)}}if(25481893==(n>>4|r[3]<<20))return v(r,4)+8;f(0)},b=function(r){for(var t=0;1<<t<=r;++t);return t-1},y=function(a,s,i){var o=4+(s<<3),u=5+(15&a[s]);u>i&&f(3);for(var h=1<<u,l=h,v=-1,c=-1,y=-1,p=h,w=new r(512+(h<<2)),g=new n(w,0,256),d=new e(w,0,256),m=new e(w,512,h),z=512+(h<<1),E=new t(w,z,h),k=new t(w,z+h);v<255&&l>0;){var A=b(l+1),T=o>>3,x=(1<<A+1)-1,F=(a[T]|a[T+1]<<8|a[T+2]<<16)>>(7&o)&x,S=(1<<A)-1,B=x-l-1,I=F&S;if(I<B?(o+=A,F=I):(o+=A+1,F>S&&(F-=B)),g[++v]=--F,-1==F?(l+=F,E[--p]=v):l-=F,!F)do{var U=o>>3;c=(a[U]|a[U+1]<<8)>>(7&o)&3,o+=2,v+=c}while(3==c)}(v>255||l)&&f(0);for(var D=0,M=(h>>1)+(h>>3)+3,W=h-1,O=0;O<=v;++O){var j=g[O];if(j<1)d[O]=-j;else for(y=0;y<j;++y){E[D]=O;do{D=D+M&W}while(D>=p)}}for(D&&f(0),y=0;y<h;++y){var C=d[E[y]]++,H=k[y]=u-b(C);m[y]=(C<<H)-h}return[o+7>>3,{b:u,s:E,n:k,t:m}]},p=function(r,n){var a=0,s=-1,i=new t(292),u=r[n],h=i.subarray(0,256),l=i.subarray(256,268),v=new e(i.buffer,268);if(u<128){var c=y(r,n+1,6),p=c[1],w=c[0]<<3,g=r[n+=u];g||f(0);for(var d=0,m=0,z=p.b,E=z,k=(++n<<3)-8+b(g);!((k-=z)<w);){var A=k>>3;if(h[++s]=p.s[d+=(r[A]|r[A+1]<<8)>>(7&k)&(1<<z)-1],(k-=E)<w)break;h[++s]=p.s[m+=(r[A=k>>3]|r[A+1]<<8)>>(7&k)&(1<<E)-1],z=p.n[d],d=p.t[d],E=p.n[m],m=p.t[m]}++s>255&&f(0)}else{for(s=u-127;a<s;a+=2){var T=r[++n];h[a]=T>>4,h[a+1]=15&T}++n}var x=0;for(a=0;a<s;++a)(I=h[a])>11&&f(0),x+=I&&1<<I-1;var F=b(x)+1,S=1<<F,B=S-x;for(B&B-1&&f(0),h[s++]=b(B)+1,a=0;a<s;++a){var I;++l[h[a]=(I=h[a])&&F+1-I]}var U=new t(S<<1),D=U.subarray(0,S),M=U.subarray(S);for(v[F]=0,a=F;a>0;--a){var W=v[a];o(M,a,W,v[a-1]=W+l[a]*(1<<F-a))}for(v[0]!=S&&f(0),a=0;a<s;++a){var O=h[a];if(O){var j=v[O];o(D,a,j,v[O]=j+(1<<F-O))}}return[n,{n:M,b:F,s:D}]},w=y(new t([81,16,99,140,49,198,24,99,12,33,196,24,99,102,102,134,70,146,4]),0,6)[1],g=y(new t([33,20,196,24,99,140,33,132,16,66,8,33,132,16,66,8,33,68,68,68,68,68,68,68,68,36,9]),0,6)[1],d=y(new t([32,132,16,66,102,70,68,68,68,68,36,73,2]),0,5)[1],m=function(r,t){for(var e=r.length,n=new s(e),a=0;a<e;++a)n[a]=t,t+=1<<r[a];return n},z=new t(new s([0,0,0,0,16843009,50528770,134678020,202050057,269422093]).buffer,0,36),E=m(z,0),k=new t(new s([0,0,0,0,0,0,0,0,16843009,50528770,117769220,185207048,252579084,16]).buffer,0,53),A=m(k,3),T=function(r,t,e){var n=r.length,a=t.length,s=r[n-1],i=(1<<e.b)-1,o=-e.b;s||f(0);for(var u=0,h=e.b,l=(n<<3)-8+b(s)-h,v=-1;l>o&&v<a;){var c=l>>3;t[++v]=e.s[u=(u<<h|(r[c]|r[c+1]<<8|r[c+2]<<16)>>(7&l))&i],l-=h=e.n[u]}l==o&&v+1==a||f(0)},x=function(r,t,e){var n=6,a=t.length+3>>2,s=a<<1,i=a+s;T(r.subarray(n,n+=r[0]|r[1]<<8),t.subarray(0,a),e),T(r.subarray(n,n+=r[2]|r[3]<<8),t.subarray(a,s),e),T(r.subarray(n,n+=r[4]|r[5]<<8),t.subarray(s,i),e),T(r.subarray(n),t.subarray(i),e)},F=function(r,n,a){var s,u=n.b,h=r[u],l=h>>1&3;n.l=1&h;var v=h>>3|r[u+1]<<5|r[u+2]<<13,c=(u+=3)+v;if(1==l){if(u>=r.length)return;return n.b=u+1,a?(o(a,r[u],n.y,n.y+=v),a):o(new t(v),r[u])}if(!(c>r.length)){if(0==l)return n.b=c,a?(a.set(r.subarray(u,c),n.y),n.y+=v,a):i(r,u,c);if(2==l){var m=r[u],F=3&m,S=m>>2&3,B=m>>4,I=0,U=0;F<2?1&S?B|=r[++u]<<4|(2&S&&r[++u]<<12):B=m>>3:(U=S,S<2?(B|=(63&r[++u])<<4,I=r[u]>>6|r[++u]<<2):2==S?(B|=r[++u]<<4|(3&r[++u])<<12,I=r[u]>>2|r[++u]<<6):(B|=r[++u]<<4|(63&r[++u])<<12,I=r[u]>>6|r[++u]<<2|r[++u]<<10)),++u;var D=a?a.subarray(n.y,n.y+n.m):new t(n.m),M=D.length-B;if(0==F)D.set(r.subarray(u,u+=B),M);else if(1==F)o(D,r[u++],M);else{var W=n.h;if(2==F){var O=p(r,u);I+=u-(u=O[0]),n.h=W=O[1]}else W||f(0);(U?x:T)(r.subarray(u,u+=I),D.subarray(M),W)}var j=r[u++];if(j){255==j?j=32512+(r[u++]|r[u++]<<8):j>127&&(j=j-128<<8|r[u++]);var C=r[u++];3&C&&f(0);for(var H=[g,d,w],L=2;L>-1;--L){var Z=C>>2+(L<<1)&3;if(1==Z){var q=new t([0,0,r[u++]]);H[L]={s:q.subarray(2,3),n:q.subarray(0,1),t:new e(q.buffer,0,1),b:0}}else 2==Z?(u=(s=y(r,u,9-(1&L)))[0],H[L]=s[1]):3==Z&&(n.t||f(0),H[L]=n.t[L])}var G=n.t=H,J=G[0],K=G[1],N=G[2],P=r[c-1];P||f(0);var Q=(c<<3)-8+b(P)-N.b,R=Q>>3,V=0,X=(r[R]|r[R+1]<<8)>>(7&Q)&(1<<N.b)-1,Y=(r[R=(Q-=K.b)>>3]|r[R+1]<<8)>>(7&Q)&(1<<K.b)-1,$=(r[R=(Q-=J.b)>>3]|r[R+1]<<8)>>(7&Q)&(1<<J.b)-1;for(++j;--j;){var _=N.s[X],rr=N.n[X],tr=J.s[$],er=J.n[$],nr=K.s[Y],ar=K.n[Y],sr=1<<nr,ir=sr+((r[R=(Q-=nr)>>3]|r[R+1]<<8|r[R+2]<<16|r[R+3]<<24)>>>(7&Q)&sr-1);R=(Q-=k[tr])>>3;var or=A[tr]+((r[R]|r[R+1]<<8|r[R+2]<<16)>>(7&Q)&(1<<k[tr])-1);R=(Q-=z[_])>>3;var ur=E[_]+((r[R]|r[R+1]<<8|r[R+2]<<16)>>(7&Q)&(1<<z[_])-1);if(R=(Q-=rr)>>3,X=N.t[X]+((r[R]|r[R+1]<<8)>>(7&Q)&(1<<rr)-1),R=(Q-=er)>>3,$=J.t[$]+((r[R]|r[R+1]<<8)>>(7&Q)&(1<<er)-1),R=(Q-=ar)>>3,Y=K.t[Y]+((r[R]|r[R+1]<<8)>>(7&Q)&(1<<ar)-1),ir>3)n.o[2]=n.o[1],n.o[1]=n.o[0],n.o[0]=ir-=3;else{var hr=ir-(0!=ur);hr?(ir=3==hr?n.o[0]-1:n.o[hr],hr>1&&(n.o[2]=n.o[1]),n.o[1]=n.o[0],n.o[0]=ir):ir=n.o[0]}for(L=0;L<ur;++L)D[V+L]=D[M+L];M+=ur;var fr=(V+=ur)-ir;if(fr<0){var lr=-fr,vr=n.e+fr;for(lr>or&&(lr=or),L=0;L<lr;++L)D[V+L]=n.w[vr+L];V+=lr,or-=lr,fr=0}for(L=0;L<or;++L)D[V+L]=D[fr+L];V+=or}if(V!=M)for(;M<D.length;)D[V++]=D[M++];else V=D.length;a?n.y+=V:D=i(D,0,V)}else if(a){if(n.y+=B,M)for(L=0;L<B;++L)D[L]=D[M+L]}else M&&(D=i(D,M));return n.b=c,D}f(2)}},S=function(r,e){if(1==r.length)return r[0];for(var n=new t(e),a=0,s=0;a<r.length;++a){var i=r[a];n.set(i,s),s+=i.length}return n};function B(r,t){for(var e=[],n=+!t,a=0,s=0;r.length;){var i=c(r,n||t);if("object"==typeof i){for(n?(t=null,i.w.length==i.u&&(e.push(t=i.w),s+=i.u)):(e.push(t),i.e=0);!i.l;){var o=F(r,i,t);o||f(5),t?i.e=i.y:(e.push(o),s+=o.length,u(i.w,0,o.length),i.w.set(o,i.w.length-o.length))}a=i.b+4*i.c}else a=i;r=r.subarray(a)}return S(e,s)}_e.decompress=B;var I=function(){function r(r){this.ondata=r,this.c=[],this.l=0,this.z=0}return r.prototype.push=function(r,e){if("number"==typeof this.s){var n=Math.min(r.length,this.s);r=r.subarray(n),this.s-=n}var a=r.length+this.l;if(!this.s){if(e){if(!a)return void this.ondata(new t(0),!0);a<5&&f(5)}else if(a<18)return this.c.push(r),void(this.l=a);if(this.l&&(this.c.push(r),r=S(this.c,a),this.c=[],this.l=0),"number"==typeof(this.s=c(r)))return this.push(r,e)}if("number"!=typeof this.s){if(a<(this.z||3))return e&&f(5),this.c.push(r),void(this.l=a);if(this.l&&(this.c.push(r),r=S(this.c,a),this.c=[],this.l=0),!this.z&&a<(this.z=2&r[this.s.b]?4:3+(r[this.s.b]>>3|r[this.s.b+1]<<5|r[this.s.b+2]<<13)))return e&&f(5),this.c.push(r),void(this.l=a);for(this.z=0;;){var s=F(r,this.s);if(!s){e&&f(5);var i=r.subarray(this.s.b);return this.s.b=0,this.c.push(i),void(this.l+=i.length)}if(this.ondata(s,!1),u(this.s.w,0,s.length),this.s.w.set(s,this.s.w.length-s.length),this.s.l){var o=r.subarray(this.s.b);return this.s=4*this.s.c,void this.push(o,e)}}}else e&&f(5)},r}();_e.Decompress=I;return _e})
-  return module.exports;
-})();

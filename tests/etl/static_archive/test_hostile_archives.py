@@ -2,6 +2,8 @@
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,35 @@ def compressed(data: bytes, *, states_size: bool = True, **parameters: int) -> b
     """A frame, with a size of its content in its header or without one."""
     chosen = zstandard.ZstdCompressionParameters(write_content_size=states_size, **parameters)
     return zstandard.ZstdCompressor(compression_params=chosen).compress(data)
+
+
+@contextmanager
+def endless_server(answers: list[bytes | None], whole: bytes = b"") -> Iterator[tuple[str, threading.Event]]:
+    """Yields a URL, and what is set when the client closes a connection before its answer ends. Answers to requests in
+    turn: a status, then bytes without end; None: `whole`.
+    """
+    ended = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        for each in answers:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4_096)
+                if each is None:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + whole)
+                    continue
+                try:
+                    connection.sendall(b"HTTP/1.1 " + each + b"\r\n\r\n")
+                    while True:
+                        connection.sendall(bytes(1 << 16))
+                except OSError:
+                    ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", ended
+        thread.join(10)
 
 
 @pytest.mark.parametrize("states_size", [True, False])
@@ -108,26 +139,16 @@ def test_a_part_without_a_positive_size_is_never_read(tmp_path: Path, start: int
 
 
 def test_a_server_that_sends_more_than_the_range_is_not_read_to_its_end() -> None:
-    ended = threading.Event()
-
-    def serve(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(4_096)
-            try:
-                connection.sendall(b"HTTP/1.1 206 Partial Content\r\n\r\n")
-                while True:
-                    connection.sendall(bytes(1 << 16))
-            except OSError:
-                ended.set()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
-        thread.start()
+    with endless_server([b"206 Partial Content"]) as (url, ended):
         with pytest.raises(ArchiveError, match="10 bytes expected, found more"):
-            HttpReader(f"http://127.0.0.1:{listener.getsockname()[1]}").part("file", 0, 10)
+            HttpReader(url).part("file", 0, 10)
         assert ended.wait(10)
-        thread.join(10)
+
+
+def test_a_third_index_is_rejected() -> None:
+    Archive(ZeroReader(), {"format": FORMAT, "indexes": [INDEX] * 2})
+    with pytest.raises(ArchiveError, match="at most 2 indexes expected"):
+        Archive(ZeroReader(), {"format": FORMAT, "indexes": [INDEX] * 3})
 
 
 class ZeroReader:

@@ -187,8 +187,3 @@ def test_a_folder_without_a_manifest_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(ArchiveError, match="the manifest of a static archive expected"):
         open_archive(str(tmp_path))
-
-
-def test_the_script_contains_the_vendored_decoder() -> None:
-    vendored = (ROOT / "api/web/static/vendor/fzstd/index.js").read_text("utf-8")
-    assert vendored in CLIENT.read_text("utf-8")
