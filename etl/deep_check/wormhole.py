@@ -1,5 +1,7 @@
 """Defines what the queries of a Wormhole network read: the lake, functions of bytes, guardian sets, and the VAAs."""
 
+from collections import defaultdict
+
 from db import schema
 from db.connect import StoreSettings
 from db.schema.event_columns import FAMILY_COLUMNS
@@ -8,7 +10,7 @@ from etl.deep_check.stored import CheckedStore, keep
 from etl.deep_check.vaa_functions import vaa_functions
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 from ledger.wormhole.guardians import PUBLISHED
-from ledger.wormhole.vaa import decode_vaa
+from ledger.wormhole.vaa import decode_signatures, decode_vaa
 from ledger.wormhole.verify import History, learn
 
 
@@ -40,11 +42,19 @@ def read_store(database: Database, store: CheckedStore) -> None:
 def _history(database: Database, network: str) -> History:
     """The published guardian sets and those that messages of the lake name."""
     found = database.run(
-        "SELECT DISTINCT value FROM lake_vaas "
-        "WHERE family = 'QuorumState' AND emitter_chain = ? AND emitter_address = ?",
+        "SELECT DISTINCT sequence_key, family, value FROM lake_vaas "
+        "WHERE family IN ('QuorumState', 'Signatures', 'VAAState') AND emitter_chain = ? AND emitter_address = ?",
         [GOVERNANCE_CHAIN, GOVERNANCE_EMITTER],
     )
-    return learn(PUBLISHED[network], [decode_vaa(value) for (value,) in found])
+    vaas, written = [], defaultdict[int, set[bytes]](set)
+    for sequence, family, value in found:
+        if family == "QuorumState":
+            vaas.append(decode_vaa(value))
+        elif family == "Signatures":
+            written[int(sequence)].add(value)
+        else:
+            written[int(sequence)].update(each.signature for each in decode_signatures(value))
+    return learn(PUBLISHED[network], vaas, written)
 
 
 def _keep_sets(database: Database, history: History) -> None:

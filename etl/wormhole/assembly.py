@@ -13,6 +13,9 @@ from ledger.wormhole.guardians import GuardianSet
 from ledger.wormhole.vaa import Signature, Vaa, decode_signatures
 from ledger.wormhole.verify import History, Verdict
 
+SIGNING = (SIGNATURES, STATE)
+"""Families of cells that contain signatures without a body."""
+
 
 def assemble_vaa(
     digest: bytes, forms: Sequence[tuple[Vaa, Verdict]], cells: Iterable[Cell], history: History
@@ -30,7 +33,7 @@ def assemble_vaa(
         for each, signer in zip(vaa.signatures, verdict.signers, strict=True):
             if signer is not None:
                 by_guardian.setdefault(signer, set()).add(each.signature)
-    for signature in _written(cells):
+    for signature in written_signatures((cell.family, cell.value) for cell in cells):
         signer = recover_address(digest, signature)
         if signer is not None:
             by_guardian.setdefault(signer, set()).add(signature)
@@ -56,13 +59,14 @@ def assemble_vaa(
     )
 
 
-def _written(cells: Iterable[Cell]) -> set[bytes]:
+def written_signatures(cells: Iterable[tuple[str, bytes]]) -> set[bytes]:
+    """The signatures in cells of SIGNING, which are (family, value). Other cells are ignored."""
     found = set()
-    for cell in cells:
-        if cell.family == SIGNATURES:
-            found.add(cell.value)
-        elif cell.family == STATE:
-            found |= {each.signature for each in decode_signatures(cell.value)}
+    for family, value in cells:
+        if family == SIGNATURES:
+            found.add(value)
+        elif family == STATE:
+            found |= {each.signature for each in decode_signatures(value)}
     return found
 
 

@@ -40,6 +40,6 @@ def to_rows(grouped: DataFrame, network: str, history: History, sums: TaskSet, f
     return map_in_processes(grouped, assemble, ROWS, folder, weight=WEIGHT)
 
 
-def to_metas(cells: DataFrame, network: str, history: History) -> DataFrame:
-    """Signed AssetMeta messages → METAS of those that verify."""
-    return cells.mapInArrow(partial(read_metas, network=network, history=history), from_arrow_schema(METAS))
+def to_metas(grouped: DataFrame, network: str, history: History) -> DataFrame:
+    """A message per row, with its cells of VAAs about tokens and of signatures → METAS of the bodies that verify."""
+    return grouped.mapInArrow(partial(read_metas, network=network, history=history), from_arrow_schema(METAS))

@@ -20,13 +20,14 @@ from etl.expectations.cells import ID, cell_sums, row_sums
 from etl.lake.wormhole_tables import VAAS, id_of_cell
 from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
+from etl.wormhole.bodies import Body, find_bodies
 from etl.wormhole.cells import Cell, LineError, read_line
 from etl.wormhole.messages import Counted, assemble
 from etl.wormhole.transfers import Token, kind_of, token_of
 from ledger.wormhole.guardians import find_update
 from ledger.wormhole.payloads import AssetMeta, decode_payload
-from ledger.wormhole.vaa import Vaa, decode_vaa, digest
-from ledger.wormhole.verify import History, verify
+from ledger.wormhole.vaa import decode_vaa
+from ledger.wormhole.verify import History
 
 Emitters: TypeAlias = frozenset[tuple[int, bytes]]
 """Chain and address of each."""
@@ -194,11 +195,7 @@ def assemble_rows(
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:
             for group in batch.to_pylist():
-                key = group["emitter_chain"], group["emitter_address"], int(group["sequence_key"])
-                cells = [
-                    Cell(*key, each["family"], each["qualifier"], each["time_ms"], each["value"])
-                    for each in group["cells"]
-                ]
+                cells = _cells(group)
                 made = assemble(network, cells, history, _token(group["token"], group["prices"] or ()))
                 counted = made.counted
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
@@ -234,25 +231,30 @@ def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]])
 
 
 def read_metas(batches: Iterable[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:
-    """METAS of the bytes of messages that verify."""
+    """METAS of the verified bodies of messages; the arguments of etl.wormhole.decode.to_metas."""
 
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:
-            for value in batch.column("value").to_pylist():
-                vaa = decode_vaa(value)
-                payload = decode_payload(network, vaa)
-                if isinstance(payload, AssetMeta) and verify(vaa, history).verified:
-                    yield _meta(vaa, payload)
+            for group in batch.to_pylist():
+                for body in find_bodies(network, _cells(group), history):
+                    if isinstance(body.payload, AssetMeta) and body.verdict.verified:
+                        yield _meta(body, body.payload)
 
     yield from _batches(rows(), METAS)
 
 
-def _meta(vaa: Vaa, payload: AssetMeta) -> dict[str, Any]:
+def _cells(group: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a message in a row of ID and `cells`."""
+    key = group["emitter_chain"], group["emitter_address"], int(group["sequence_key"])
+    return [Cell(*key, each["family"], each["qualifier"], each["time_ms"], each["value"]) for each in group["cells"]]
+
+
+def _meta(body: Body, payload: AssetMeta) -> dict[str, Any]:
     symbol = payload.symbol.replace("\0", "")
     return {
         "token_key": token_of(payload),
-        "timestamp": vaa.timestamp,
-        "digest": digest(vaa),
+        "timestamp": body.vaa.timestamp,
+        "digest": body.digest,
         "decimals": payload.decimals,
         "symbol": symbol,
         "name": payload.name.replace("\0", ""),

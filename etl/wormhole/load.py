@@ -6,19 +6,21 @@ messages of its files; those whose guardian set became known; those that wait fo
 the sums of a day, all messages of that day.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import of_indices
 from db.model import Table
 from db.partitions import DAY_WINDOW
+from db.schema.event_columns import QUORUM
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
 from etl.engine.arrow_frames import arrow_frame
@@ -32,10 +34,12 @@ from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
+from etl.wormhole.assembly import SIGNING, written_signatures
 from etl.wormhole.decode_worker import ASSEMBLED, Emitters
 from etl.wormhole.places import find_places
 from etl.writers.frame_writer import Earlier
 from etl.writers.publish import Publication
+from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import History, learn
@@ -147,7 +151,9 @@ class VaaLoad:
         changed = cells
         if changed_sets := self._changed_sets():
             changed = cells.unionByName(lake.where(F.col("guardian_set_index").isin(changed_sets)))
-        tokens = changed.where("payload_kind = 'asset_meta'").select("token_key")
+        # Signatures alone can complete a message about a token, so all messages of the changed cells count.
+        about = lake.where("payload_kind = 'asset_meta'").join(changed.select(*ID).distinct(), [*ID], "semi")
+        tokens = about.select("token_key")
         if beside.priced is not None:
             tokens = tokens.unionByName(beside.priced.select("token_key")).unionByName(self._called(beside.priced))
         if beside.listed is not None:
@@ -161,10 +167,17 @@ class VaaLoad:
         if symbols.isEmpty():
             return symbols.select(F.col("symbol_key").alias("token_key"))
         lake = self.publication.lake
-        about = lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
-        metas = decode.to_metas(about, self.network, self._history).select("token_key", "symbol_key")
+        about = lake.read("vaas").where("payload_kind = 'asset_meta'")
+        metas = self._metas(about).select("token_key", "symbol_key")
         named = metas.unionByName(lake.read("token_list").select("token_key", "symbol_key"))
         return named.join(symbols, "symbol_key", "semi").select("token_key")
+
+    def _metas(self, about: DataFrame) -> DataFrame:
+        """METAS of the verified messages among these cells of VAAs, which are verified with all their signatures."""
+        lake = self.publication.lake.read("vaas")
+        signatures = lake.where(F.col("family").isin(*SIGNING)).join(about.select(*ID).distinct(), [*ID], "semi")
+        cells = about.select(*signatures.columns).unionByName(signatures)
+        return decode.to_metas(cells.groupBy(*ID).agg(_collected()), self.network, self._history)
 
     def _assembled(self, ids: DataFrame, listed: DataFrame | None) -> Touched:
         """The rows of these messages, of the other messages of their days, and of the tokens of `listed`."""
@@ -188,8 +201,8 @@ class VaaLoad:
         if listed is not None:
             named_tokens = named_tokens.unionByName(listed.select("token_key"))
         named_tokens = named_tokens.distinct()
-        about = lake.where("payload_kind = 'asset_meta'").join(named_tokens, "token_key", "semi").select("value")
-        attested = frames.first_metas(decode.to_metas(about, self.network, history))
+        about = lake.where("payload_kind = 'asset_meta'").join(named_tokens, "token_key", "semi")
+        attested = frames.first_metas(self._metas(about))
         known_tokens = publication.lake.read("token_list").join(named_tokens, "token_key", "semi")
         _, metas = self._staged("metas", frames.described(attested, known_tokens))
         transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
@@ -204,7 +217,7 @@ class VaaLoad:
             cells.groupBy(*ID)
             .agg(
                 F.first("is_requested").alias("is_requested"),
-                F.collect_list(F.struct("family", "qualifier", "time_ms", "value")).alias("cells"),
+                _collected(),
             )
             .join(details, [*ID], "left")
         )
@@ -230,10 +243,21 @@ class VaaLoad:
         """The published guardian sets and those in the lake's messages, including the cells of the files. They are
         few.
         """
-        naming = self.publication.lake.read("vaas").where("names_set IS NOT NULL")
-        row = naming.agg(F.collect_set("value")).first()
+        is_governance = (F.col("emitter_chain") == GOVERNANCE_CHAIN) & (
+            F.col("emitter_address") == F.lit(GOVERNANCE_EMITTER)
+        )
+        may_count = F.col("names_set").isNotNull() | F.col("family").isin(*SIGNING)
+        found = self.publication.lake.read("vaas").where(is_governance & may_count)
+        row = found.agg(F.collect_set(F.struct("sequence_key", "family", "value"))).first()
         assert row is not None
-        return learn(PUBLISHED[self.network], [decode_vaa(bytes(value)) for value in row[0]])
+        vaas, signing = [], defaultdict[int, list[tuple[str, bytes]]](list)
+        for sequence, family, value in row[0]:
+            if family == QUORUM:
+                vaas.append(decode_vaa(bytes(value)))
+            else:
+                signing[int(sequence)].append((family, bytes(value)))
+        written = {sequence: written_signatures(cells) for sequence, cells in signing.items()}
+        return learn(PUBLISHED[self.network], vaas, written)
 
     def _changed_sets(self) -> list[int]:
         """Guardian sets that are missing in the store or differ from the lake. Their messages are verified again."""
@@ -283,6 +307,11 @@ class VaaLoad:
 
 def _of_table(rows: DataFrame, table: Table, _: Earlier) -> tables.TableFrame:
     return frames.of_table(rows, table)
+
+
+def _collected() -> Column:
+    """The cells of a group, as the workers read them."""
+    return F.collect_list(F.struct("family", "qualifier", "time_ms", "value")).alias("cells")
 
 
 def _quoted(path: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
-from etl.wormhole.assembly import assemble_vaa
+from etl.wormhole.bodies import Body, find_bodies
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
 from etl.wormhole.value_keys import body_keys, transaction_keys, written_keys
@@ -26,16 +26,8 @@ from etl.wormhole.values import read_value
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
 from ledger.wormhole.keys import ID_DIGITS, address_key, transaction_key
-from ledger.wormhole.payloads import (
-    AssetMeta,
-    NftTransfer,
-    Payload,
-    TokenTransfer,
-    TokenTransferWithPayload,
-    decode_payload,
-)
-from ledger.wormhole.vaa import Vaa, decode_vaa, digest, encode_vaa
-from ledger.wormhole.verify import History, Verdict, verify
+from ledger.wormhole.payloads import AssetMeta, NftTransfer, TokenTransfer, TokenTransferWithPayload
+from ledger.wormhole.verify import History
 
 NO_DIGEST = b""
 UNKNOWN_SET = -1
@@ -71,24 +63,11 @@ class Rows:
     counted: Counted | None = None
 
 
-@dataclass(slots=True)
-class _Body:
-    """A body with a given id: the served form, its verification result, and when it was first seen."""
-
-    digest: bytes
-    data: bytes
-    vaa: Vaa
-    verdict: Verdict
-    seen_ms: int | None
-    forms: list[tuple[Vaa, Verdict]]
-    payload: Payload
-
-
 def assemble(network: str, cells: Sequence[Cell], history: History, token: Token) -> Rows:
     """Computes all rows of a message from all its cells. `token` contains the facts about the token of its transfer."""
     first = cells[0]
     name = row_key(first.chain, first.emitter, first.sequence)
-    bodies = _bodies(network, cells, history)
+    bodies = find_bodies(network, cells, history)
     written = _written(cells)
     rows = Rows()
     if any(cell.family != QUORUM for cell in cells):
@@ -151,29 +130,7 @@ def _named(cells: Iterable[Cell]) -> set[tuple[str, str]]:
 _LOOKED_UP = frozenset({"initiating_tx_id", "chain_sender_address", "chain_receiver_address"})
 
 
-def _bodies(network: str, cells: Sequence[Cell], history: History) -> list[_Body]:
-    by_digest: dict[bytes, list[Cell]] = defaultdict(list)
-    forms: dict[bytes, Vaa] = {}
-    for cell in cells:
-        if cell.family == QUORUM:
-            vaa = forms.setdefault(cell.value, decode_vaa(cell.value))
-            by_digest[digest(vaa)].append(cell)
-    bodies = []
-    for signed, held in sorted(by_digest.items()):
-        judged = {data: verify(forms[data], history, signed) for data in {cell.value for cell in held}}
-        made = assemble_vaa(signed, [(forms[data], judged[data]) for data in sorted(judged)], cells, history)
-        if made is not None:
-            data = encode_vaa(made)
-            forms[data], judged[data] = made, verify(made, history, signed)
-        data = min(judged, key=lambda each: (not judged[each].verified, -len(judged[each].signers), each))
-        times = [cell.time_ms for cell in held if cell.time_ms is not None]
-        both = [(forms[each], verdict) for each, verdict in sorted(judged.items())]
-        payload = decode_payload(network, forms[data])
-        bodies.append(_Body(signed, data, forms[data], judged[data], min(times, default=None), both, payload))
-    return bodies
-
-
-def _precedence(body: _Body) -> tuple[bool, int, bytes]:
+def _precedence(body: Body) -> tuple[bool, int, bytes]:
     return not body.verdict.verified, _LAST if body.seen_ms is None else body.seen_ms, body.digest
 
 
@@ -187,7 +144,7 @@ def _place(cell: Cell) -> Row:
     }
 
 
-def _message(body: _Body, *, is_served: bool, digests: int) -> Row:
+def _message(body: Body, *, is_served: bool, digests: int) -> Row:
     vaa, verdict = body.vaa, body.verdict
     return {
         "version": 1,
@@ -215,14 +172,14 @@ def _details_written(written: Row) -> Row:
     return {name: value for name, value in written.items() if name in ("details_amount", "details_notional_usd")}
 
 
-def day_of(body: _Body) -> int:
+def day_of(body: Body) -> int:
     """The day (since 1970) for which a message counts: when it was seen, else its own timestamp."""
     seconds = body.vaa.timestamp if body.seen_ms is None else body.seen_ms // 1000
     return seconds // DAY_S
 
 
 def _lookups(
-    head: Row, body: _Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
+    head: Row, body: Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
 ) -> list[Row]:
     payload, vaa = body.payload, body.vaa
     chain, emitter = head["emitter_chain"], head["emitter_address"]
@@ -276,7 +233,7 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterab
     return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
 
 
-def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:
+def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[Body], history: History) -> list[Row]:
     """A row per guardian and body from VAAs, and a row per guardian whose signature was written separately, with its
     time. If both have the same signature, the first also contains the time.
     """
@@ -336,7 +293,7 @@ def _states(name: str, cells: Iterable[Cell]) -> list[Row]:
     ]
 
 
-def _counted(cell: Cell, body: _Body, columns: Row) -> Counted:
+def _counted(cell: Cell, body: Body, columns: Row) -> Counted:
     payload = body.payload
     found = Counted(day_of(body), cell.chain, cell.emitter, kind_of(payload))
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload):

@@ -7,11 +7,12 @@ Invariants:
 3. Nothing here raises. A verdict contains the reason.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ledger.crypto.secp256k1 import recover_addresses
+from ledger.crypto.secp256k1 import recover_address, recover_addresses
 from ledger.wormhole.guardians import EXPIRES_AFTER, GuardianSet, find_update
 from ledger.wormhole.vaa import Vaa, digest
 
@@ -98,17 +99,29 @@ def _expired(vaa: Vaa, history: History) -> bool:
     return end is not None and vaa.timestamp > end
 
 
-def learn(known: Iterable[GuardianSet], vaas: Iterable[Vaa]) -> dict[int, GuardianSet]:
+def learn(
+    known: Iterable[GuardianSet], vaas: Iterable[Vaa], written: Mapping[int, Collection[bytes]] | None = None
+) -> dict[int, GuardianSet]:
     """Extends known sets by the sets that messages name. Other messages are ignored.
 
     Set N + 1 must be named by a message that set N signed. If several name it, the earliest counts, then the one with
     the smallest digest. A known set does not change; a message with the same addresses confirms it.
+
+    Args:
+        known: sets that are known without a message.
+        vaas: copies of messages. Copies of one message that have no quorum alone can have one together.
+        written: signatures that were written without a copy, by the sequence of the governance message.
     """
     history = {each.index: each for each in known}
-    found = [(named, vaa) for vaa in vaas if (named := find_update(vaa)) is not None]
+    copies: dict[GuardianSet, list[Vaa]] = defaultdict(list)
+    for vaa in vaas:
+        named = find_update(vaa)
+        if named is not None:
+            copies[named].append(vaa)
     # In ascending order, each set is known before a message that it signed is checked.
-    for named, vaa in sorted(found, key=lambda pair: (pair[0].index, pair[0].since, pair[0].named_by or b"")):
-        if vaa.guardian_set_index != named.index - 1 or not verify(vaa, history).verified:
+    for named in sorted(copies, key=lambda each: (each.index, each.since, each.named_by or b"")):
+        before, found = history.get(named.index - 1), copies[named]
+        if before is None or not _has_signed(before, found, (written or {}).get(found[0].sequence, ())):
             continue
         there = history.get(named.index)
         if there is None:
@@ -116,3 +129,18 @@ def learn(known: Iterable[GuardianSet], vaas: Iterable[Vaa]) -> dict[int, Guardi
         elif there.named_by is None and there.addresses == named.addresses:
             history[named.index] = replace(there, named_by=named.named_by)
     return history
+
+
+def _has_signed(guardians: GuardianSet, copies: Sequence[Vaa], written: Collection[bytes]) -> bool:
+    """Whether a quorum of the set signed a message that at least one copy attributes to this set: in one copy, or in
+    all copies and signatures together. A copy with a quorum and a bad signature is invalid, as for contracts.
+    """
+    if all(each.guardian_set_index != guardians.index for each in copies):
+        return False
+    signed = digest(copies[0])
+    verdicts = [verify(each, {guardians.index: guardians}, signed) for each in copies]
+    if any(verdict.valid_signatures >= guardians.quorum for verdict in verdicts):
+        return any(verdict.verified for verdict in verdicts)
+    signers = {signer for verdict in verdicts for signer in verdict.signers}
+    signers.update(recover_address(signed, each) for each in written)
+    return len(signers.intersection(guardians.addresses)) >= guardians.quorum

@@ -110,7 +110,7 @@ SELECT token_key, coalesce(own.decimals, listed.decimals) AS decimals,
 FROM (
   SELECT said.token_chain || '/' || hex_text(said.token_address) AS token_key, said.decimals AS decimals,
     said.symbol AS symbol, said.name AS name, digest
-  FROM (SELECT vaa.digest AS digest, vaa."timestamp" AS seconds, payload_of(value) AS said FROM published WHERE vaa.verified)
+  FROM (SELECT digest, vaa."timestamp" AS seconds, payload_of(value) AS said FROM forms WHERE vaa.verified)
   WHERE said.kind = 'asset_meta'
   QUALIFY row_number() OVER (PARTITION BY token_key ORDER BY seconds, digest) = 1
 ) AS own

@@ -169,3 +169,49 @@ def test_no_payload_of_governance_breaks_the_history(payload: bytes) -> None:
     assert find_update(vaa) is None or vaa.payload[32] == 2
     assert verify(vaa, {0: ROOT}).verified
     assert learnt(vaa) in ({0: ROOT.addresses}, {0: ROOT.addresses, 1: getattr(find_update(vaa), "addresses", None)})
+
+
+def copies(vaa: Vaa, *places: tuple[int, ...]) -> list[Vaa]:
+    """Copies of a message, signed by these guardians of set 1."""
+    return [signed(vaa, {place: ERAS[1][place] for place in each}) for each in places]
+
+
+SECOND = update(2, ERAS[2], timestamp=2)
+WRITTEN = [signed(SECOND, [key]).signatures[0].signature for key in ERAS[1]]
+"""The signatures of set 1, whose quorum is 5, for SECOND."""
+
+TWO_PARTS = copies(SECOND, (0, 1, 2), (2, 5, 6))
+REPEATED = copies(SECOND, (0, 1, 2), (0, 1, 2, 3))
+FORGED_PART = [*TWO_PARTS[:1], signed(SECOND, dict(enumerate(OTHERS)))]
+BROKEN = signed(SECOND, dict(enumerate(ERAS[1][:6])) | {6: OTHERS[0]})
+"""A quorum and a bad signature."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "written", "is_learned"),
+    [
+        (TWO_PARTS, {}, True),
+        (TWO_PARTS[:1], {}, False),
+        (TWO_PARTS[:1], {5: WRITTEN[3:5]}, True),
+        (TWO_PARTS[:1], {5: WRITTEN[:4]}, False),
+        (TWO_PARTS[:1], {6: WRITTEN[3:5]}, False),
+        (TWO_PARTS[:1], {5: [bytes(65), b"\xff" * 65, *WRITTEN[3:5]]}, True),
+        (copies(SECOND, ()), {5: WRITTEN}, True),
+        (REPEATED, {}, False),
+        (FORGED_PART, {5: WRITTEN[:4]}, False),
+        ([*copies(update(2, OTHERS, timestamp=2), (0, 1, 2)), *copies(SECOND, (3, 4, 5))], {}, False),
+        ([replace(each, guardian_set_index=2) for each in TWO_PARTS], {5: WRITTEN}, False),
+        ([replace(TWO_PARTS[0], guardian_set_index=2), TWO_PARTS[1]], {}, True),
+        ([BROKEN], {5: WRITTEN}, False),
+        ([BROKEN, *copies(SECOND, (0, 1, 2, 3, 4))], {}, True),
+        ([], {5: WRITTEN}, False),
+    ],
+)
+def test_copies_and_written_signatures_count_together(
+    parts: list[Vaa], written: dict[int, list[bytes]], is_learned: bool
+) -> None:
+    for order in permutations(parts):
+        found = learn([ROOT], [CHAIN[0], *order], written)
+        assert {index: each.addresses for index, each in found.items()} == {
+            index: FULL[index] for index in (range(3) if is_learned else range(2))
+        }
