@@ -8,12 +8,12 @@ data, not on when it was loaded.
 from collections import Counter
 
 from db.intervals import of_indices
-from db.queries.wormhole.daily import each_day_of_all
+from db.queries.wormhole.daily import NO_DAY, each_day_of_all
 from db.queries.wormhole.holdings import VERIFIED, EmitterGaps, Holdings
 from db.queries.wormhole.vaas import emitted_source, list_emitters, list_vaas
 from db.store import Row, Store
 from db.together import together
-from db.utc_days import format_day, this_day
+from db.utc_days import format_day
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 
@@ -29,7 +29,7 @@ COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests"
 
 
 async def get_holdings(store: Store) -> Holdings:
-    """Reads everything: one read per day since Wormhole began and per chain, and EXAMINED rows."""
+    """Reads everything: one read per day since Wormhole began or with messages, one per chain, and EXAMINED rows."""
     found = Holdings()
     await _sum_days(store, found)
     newest = await list_vaas(store, [("recent", "")], newest=True, page_size=1, cursor=None)
@@ -54,9 +54,9 @@ async def get_holdings(store: Store) -> Holdings:
 
 async def _sum_days(store: Store, found: Holdings) -> None:
     days: Counter[int] = Counter()
-    async for day, rows in each_day_of_all(store, "totals", this_day()):
+    async for day, rows in each_day_of_all(store, "totals"):
         days[day] += sum(row["message_count"] for row in rows)
-    found.verified, found.undated = days.total(), days.pop(0, 0)
+    found.verified, found.undated = days.total(), days.pop(NO_DAY, 0)
     dated = of_indices(day for day, count in days.items() if count)
     found.days = [(format_day(low), format_day(high)) for low, high in dated]
 

@@ -49,7 +49,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
             }.items()
         )
     ),
-    WORMHOLE: {8: "wormhole", 11: "token_list"},
+    WORMHOLE: {8: "wormhole", 11: "token_list", 18: "days"},
 }
 """Protocol → layout → name. The first layout of a protocol also creates the tables that it shares with others. A
 measure that is added to ms_analytics defines its own layout.

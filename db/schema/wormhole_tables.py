@@ -14,6 +14,9 @@ LAYOUT = 8
 TOKEN_LIST_LAYOUT = 11
 """The migration that adds what token lists contain."""
 
+DAYS_LAYOUT = 18
+"""The migration that adds the days of the sums."""
+
 SEQUENCE_RANGE_DIGITS = 16
 """Digits of a sequence_key that a partition of `vaas` shares: a partition has 10 000 sequences."""
 
@@ -264,6 +267,19 @@ vaa_daily = Table(
     layout=LAYOUT,
 )
 
+vaa_days = Table(
+    "vaa_days",
+    "Days that have rows in vaa_daily, of which some can lie before the network began or after today",
+    columns(
+        ("measure", Type.TEXT, "as in vaa_daily"),
+        ("day", Type.INT, "as in vaa_daily; 0: no time is known"),
+    ),
+    partition=("measure",),
+    clustering=("day",),
+    order=Order.ASC,
+    layout=DAYS_LAYOUT,
+)
+
 OWN: tuple[Table, ...] = (
     vaas,
     vaa_signatures,
@@ -277,6 +293,7 @@ OWN: tuple[Table, ...] = (
     tokens,
     prices,
     vaa_daily,
+    vaa_days,
 )
 
 SHARED: tuple[Table, ...] = (

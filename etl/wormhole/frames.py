@@ -17,6 +17,7 @@ from db.schema.wormhole_tables import (
     sequence_hints,
     tokens,
     vaa_daily,
+    vaa_days,
     vaa_lookups,
     vaas,
 )
@@ -138,6 +139,15 @@ def set_rows(network: str, history: History) -> list[tuple[str, int, str, int, b
 
 def daily(rows: DataFrame, days: list[int]) -> TableFrame:
     """vaa_daily of whole days. `rows` contains every message that may count for one of them."""
+    return conform(_sums(rows, days), vaa_daily)
+
+
+def days_of(rows: DataFrame, days: list[int]) -> TableFrame:
+    """The days among these that have rows in vaa_daily, from the same rows."""
+    return conform(_sums(rows, days).select(*vaa_days.names).distinct(), vaa_days)
+
+
+def _sums(rows: DataFrame, days: list[int]) -> DataFrame:
     counted = rows.where("counted IS NOT NULL").select("counted.*").where(F.col("day").isin(days))
     moved = counted.where(F.col("kind").isin(*TRANSFERS))
     amount, notional = (F.try_sum(F.col(name).try_cast(EXACT)) for name in ("amount", "notional_usd"))
@@ -156,7 +166,7 @@ def daily(rows: DataFrame, days: list[int]) -> TableFrame:
             moved, "addresses", {"target_chain": F.col("target_chain"), "address": address}, notional_usd=notional
         ),
     ]
-    return conform(reduce(DataFrame.unionByName, measures), vaa_daily)
+    return reduce(DataFrame.unionByName, measures)
 
 
 def _measure(counted: DataFrame, measure: str, keys: dict[str, Column], **sums: Column) -> DataFrame:

@@ -21,7 +21,7 @@ from db.intervals import of_indices
 from db.model import Table
 from db.partitions import DAY_WINDOW
 from db.schema.event_columns import QUORUM
-from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
+from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_days, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.queries import parallelism, task_set
@@ -286,6 +286,7 @@ class VaaLoad:
             lambda _: frames.sequences(requested),
             lambda _: frames.emitters_of(requested),
             lambda _: frames.daily(touched.rows, touched.counted_days),
+            lambda _: frames.days_of(touched.rows, touched.counted_days),
         ]
         if is_rebuild:
             makers.append(lambda _: tables.rejects(publication.lake.read("rejects")))
@@ -294,6 +295,7 @@ class VaaLoad:
             for day in touched.counted_days:
                 for measure in frames.MEASURES:
                     batch.delete(vaa_daily, (measure, day))
+                    batch.delete(vaa_days, (measure, day))
             publication.upsert(
                 batch,
                 makers,

@@ -334,6 +334,7 @@ class World:
         ]
         found[tables.prices] = [dict(zip(tables.prices.names, each, strict=True)) for each in self.prices]
         found[tables.vaa_daily] = daily(counted)
+        found[tables.vaa_days] = [{name: row[name] for name in ("measure", "day")} for row in found[tables.vaa_daily]]
         names = tables.guardian_sets.names
         found[tables.guardian_sets] = [dict(zip(names, row, strict=True)) for row in set_rows(NETWORK, history)]
         return found

@@ -124,8 +124,8 @@ async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan,
 async def scorecards(network: NetworkMount, until: Until) -> Json:
     """Returns numbers of the whole network: in total, and for the last day, seven and thirty days.
 
-    `tvl` is the value of tokens locked on home chains and not returned, for tokens on the network's list, at the prices
-    of the last day.
+    Totals are those of all days up to the last one, and of messages without a timestamp. `tvl` is the value of tokens
+    locked on home chains and not returned, for tokens on the network's list, at the prices of the last day.
     """
     last = span_end(until)
     listed = allowed_tokens(contracts_of(network), last)

@@ -48,7 +48,6 @@ from db.queries.wormhole.daily import count_by_chain, each_day_of_all
 from db.queries.wormhole.gaps import find_before, list_missing
 from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
 from db.store import NotFound
-from db.utc_days import this_day
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 from ledger.wormhole.keys import transaction_key
@@ -171,7 +170,7 @@ async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter,
 async def vaa_counts(network: NetworkMount) -> Json:
     """Returns the number of verified messages by chain, over all time."""
     counts: Counter[int] = Counter()
-    async for _, rows in each_day_of_all(network.store, "totals", this_day()):
+    async for _, rows in each_day_of_all(network.store, "totals"):
         counts.update(count_by_chain(rows))
     return {"data": [{"chainId": chain, "count": count} for chain, count in sorted(counts.items())]}
 

@@ -17,13 +17,12 @@ from db.intervals import of_indices
 from db.listing.cursor import CHECKS, Cursor, format_cursor, is_sequence, parse_cursor
 from db.listing.streams import get_network
 from db.model import Type
-from db.queries.wormhole.daily import each_day_of_all
+from db.queries.wormhole.daily import NO_DAY, each_day_of_all
 from db.queries.wormhole.gaps import COLUMNS, known_sequences
 from db.queries.wormhole.periods import limited
 from db.queries.wormhole.vaas import emitted_source
 from db.schema.wormhole_tables import emitters
 from db.store import Bound, Store
-from db.utc_days import this_day
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 from ledger.wormhole.ids import sequence_key
@@ -62,9 +61,9 @@ class LoadedDays:
 async def loaded_days(store: Store) -> LoadedDays:
     """Reads one partition per day. Raises TooManyRows and DeadlinePassed."""
     counts: dict[int, int] = defaultdict(int)
-    async for day, rows in limited(each_day_of_all(store, "totals", this_day())):
+    async for day, rows in limited(each_day_of_all(store, "totals")):
         counts[day] += sum(row["message_count"] for row in rows)
-    undated = counts.pop(0, 0)
+    undated = counts.pop(NO_DAY, 0)
     held = [(low, high) for low, high in of_indices(day for day, count in counts.items() if count)]
     return LoadedDays(held, sum(counts.values()) + undated, undated)
 

@@ -3,18 +3,20 @@
 Invariants:
 1. A chain matches only itself, never a prefix of its number. Days are whole UTC days, both ends inclusive.
 2. Sums are decimals. Transfers count for the source and for the destination chain.
-3. A query reads one partition per day.
+3. A query reads one partition per day. It reads every day since Wormhole began, and only days with rows among the
+   others, because a message may have any time.
 4. Rows come in parts, and the request gives way to others between them.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from db.listing.turns import give_way
-from db.schema.wormhole_tables import vaa_daily
+from db.schema.wormhole_tables import vaa_daily, vaa_days
 from db.store import Bound, Key, Row, Store
 from db.together import together
+from db.utc_days import this_day
 
 PART = 2_000
 """Maximum of rows in a part of a day."""
@@ -23,7 +25,16 @@ DAYS_AT_ONCE, FIRST_PART = 64, 500
 """Days whose first rows are read concurrently, and how many of each."""
 
 FIRST_DAY = 18_809
-"""2021-07-01: the month before the first message of the network was signed."""
+"""2021-07-01: the month before the first message of the network was signed. Messages can claim an earlier time."""
+
+NO_DAY = 0
+"""The day of messages without a timestamp."""
+
+LAST_DAY = 2_932_896
+"""9999-12-31: the last day that a message can have."""
+
+DAYS_OF_PART = 1_000
+"""Days of vaa_days that are read at once."""
 
 LAUNCH_DAY = 18_883
 """2021-09-13: the first day of the cumulative sums of the event database and of wormholescan."""
@@ -58,10 +69,17 @@ async def each_day(
 
     A day comes at least once, without rows if it has none, and again for each further part.
     """
+    async for found in _each(store, measure, range(first_day, last_day + 1), chain=chain, emitter=emitter):
+        yield found
+
+
+async def _each(
+    store: Store, measure: str, every: Sequence[int], *, chain: int | None = None, emitter: str | None = None
+) -> AsyncIterator[tuple[int, list[Row]]]:
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     end = Bound(prefix) if prefix else None
-    for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
-        days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
+    for first in range(0, len(every), DAYS_AT_ONCE):
+        days = every[first : first + DAYS_AT_ONCE]
         parts = await together(*(_part(store, (measure, day), end, end, FIRST_PART) for day in days))
         for day, rows in zip(days, parts, strict=True):
             await give_way()
@@ -75,13 +93,35 @@ async def each_day(
                 yield day, part
 
 
-async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIterator[tuple[int, list[Row]]]:
-    """Like `each_day` for all days up to `last_day` that a message can have: the days since Wormhole began, and day 0
-    for messages without a timestamp.
-    """
-    for first, last in ((0, 0), (FIRST_DAY, last_day)):
-        async for day, rows in each_day(store, measure, first, last):
-            yield day, rows
+async def each_day_between(
+    store: Store, measure: str, first_day: int, last_day: int, *, chain: int | None = None
+) -> AsyncIterator[tuple[int, list[Row]]]:
+    """Like `each_day`. Days before Wormhole began and after today come only if they have rows."""
+    early = await _days_with_rows(store, measure, first_day, min(last_day, FIRST_DAY - 1))
+    usual = range(max(first_day, FIRST_DAY), min(last_day, this_day()) + 1)
+    late = await _days_with_rows(store, measure, max(first_day, FIRST_DAY, this_day() + 1), last_day)
+    async for found in _each(store, measure, [*early, *usual, *late], chain=chain):
+        yield found
+
+
+async def each_day_of_all(store: Store, measure: str, last_day: int = LAST_DAY) -> AsyncIterator[tuple[int, list[Row]]]:
+    """Like `each_day_between` for all days up to `last_day`, and NO_DAY."""
+    async for found in each_day(store, measure, NO_DAY, NO_DAY):
+        yield found
+    async for found in each_day_between(store, measure, NO_DAY + 1, last_day):
+        yield found
+
+
+async def _days_with_rows(store: Store, measure: str, first_day: int, last_day: int) -> list[int]:
+    found: list[int] = []
+    lower, upper = Bound((first_day,)), Bound((last_day,))
+    while lower.values <= upper.values:
+        rows = await store.slice(vaa_days, (measure,), lower=lower, upper=upper, limit=DAYS_OF_PART)
+        found += [row["day"] for row in rows]
+        if len(rows) < DAYS_OF_PART:
+            break
+        lower = Bound((found[-1] + 1,))
+    return found
 
 
 async def _part(store: Store, partition: Key, start: Bound | None, end: Bound | None, limit: int) -> list[Row]:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Literal, TypeAlias
 
-from db.queries.wormhole.daily import FIRST_DAY, TooManyRows, each_day
+from db.queries.wormhole.daily import NO_DAY, TooManyRows, each_day_between
 from db.store import Row, Store
 from db.utc_days import calendar_interval
 
@@ -30,14 +30,14 @@ def whole_periods(first_day: int, end_day: int, unit: Unit) -> list[Period]:
 async def each_period(
     store: Store, measure: str, periods: list[Period], *, chain: int | None = None
 ) -> AsyncIterator[tuple[Period, list[Row]]]:
-    """Yields rows of vaa_daily with the period of their day, day by day. Days before Wormhole began are not read.
+    """Yields rows of vaa_daily with the period of their day, day by day. Messages without a timestamp are in none.
 
     Raises TooManyRows beyond ROWS_MAX, and DeadlinePassed.
     """
     if not periods:
         return
     at = 0
-    days = each_day(store, measure, max(periods[0][0], FIRST_DAY), periods[-1][1] - 1, chain=chain)
+    days = each_day_between(store, measure, max(periods[0][0], NO_DAY + 1), periods[-1][1] - 1, chain=chain)
     async for day, rows in limited(days):
         while periods[at][1] <= day:
             at += 1

@@ -178,6 +178,14 @@ FROM (
   GROUP BY ALL
 );
 
+-- table: vaa_days
+SELECT DISTINCT measure, day
+FROM (
+  SELECT day, unnest(CASE WHEN moves THEN ['totals', 'transfers', 'addresses'] WHEN kind = 'nft_transfer' THEN
+    ['totals', 'nfts'] ELSE ['totals'] END) AS measure
+  FROM counted
+);
+
 -- table: rejects
 SELECT DISTINCT milestone_index, file, line, item, reason FROM lake_rejects;
 

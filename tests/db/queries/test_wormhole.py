@@ -1,6 +1,6 @@
 """Queries of VAAs and of days; known defects of the event database each have a test. The rows are made here."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -17,7 +17,7 @@ from db.model import Table
 from db.queries.wormhole import daily as wormhole_daily
 from db.queries.wormhole import vaas as wormhole
 from db.schema import wormhole_tables as tables
-from db.store import NotFound, StoreMismatch, WritableStore
+from db.store import NotFound, Row, StoreMismatch, WritableStore
 from ledger.wormhole.ids import row_key, sequence_key
 
 NETWORK = "wormhole-testnet"
@@ -29,7 +29,7 @@ DIGEST = b"\xdd" * 32
 @pytest.fixture
 def settings(tmp_path: Path) -> StoreSettings:
     settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", NETWORK)
-    assert migrate(settings) == ["0008_wormhole", "0011_token_list"]
+    assert migrate(settings) == ["0008_wormhole", "0011_token_list", "0018_days"]
     return settings
 
 
@@ -157,6 +157,29 @@ async def test_old_bug_a_filter_by_chain_1_also_counted_chains_10_to_19(store):
     assert found == {5: []}
 
 
+async def test_days_before_the_network_began_and_after_today_are_read_if_they_have_rows(store, monkeypatch):
+    monkeypatch.setattr(wormhole_daily, "DAYS_OF_PART", 2)
+    monkeypatch.setattr(wormhole_daily, "this_day", lambda: 18_812)
+    days = [0, 1, 3, 4, 7, 18_808, 18_809, 18_811, 18_813, 30_000, wormhole_daily.LAST_DAY]
+    put(store, tables.vaa_daily, *(daily("totals", 2, day=day) for day in days), daily("nfts", 2, day=5))
+    # A store of an earlier version has no list of days; days since the network began are read without one.
+    assert await filled(wormhole_daily.each_day_of_all(store, "totals")) == [0, 18_809, 18_811]
+    put(store, tables.vaa_days, *({"measure": "totals", "day": day} for day in days), {"measure": "nfts", "day": 5})
+    assert await filled(wormhole_daily.each_day_of_all(store, "totals")) == days
+    assert await filled(wormhole_daily.each_day_of_all(store, "nfts")) == [5]
+    for last in (1, 7, 18_808, 18_811, 18_812, 18_813, 40_000):
+        until = [day for day in days if day <= last]
+        assert await filled(wormhole_daily.each_day_of_all(store, "totals", last)) == until
+        for first in (2, 4, 18_809, 18_812, 18_814):
+            between = wormhole_daily.each_day_between(store, "totals", first, last)
+            assert await filled(between) == [day for day in until if day >= first]
+
+
+async def filled(days: AsyncIterator[tuple[int, list[Row]]]) -> list[int]:
+    """The days with rows, in the order in which they come."""
+    return [day async for day, rows in days if rows]
+
+
 async def test_no_more_rows_of_days_are_read_than_are_wanted(store):
     put(store, tables.vaa_daily, *(daily("totals", chain) for chain in (1, 10, 13, 2)), daily("totals", 1, day=6))
     assert len(await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 6), most=5)) == 2
@@ -222,7 +245,7 @@ async def test_the_status_of_a_network_without_milestones_reports_its_tables(sto
         [],
         [],
         {},
-        ["0008_wormhole", "0011_token_list"],
+        ["0008_wormhole", "0011_token_list", "0018_days"],
     )
     assert {size.table: size.rows for size in status.tables}["vaas"] == 5
     assert (status.vaas.verdicts, status.vaas.written_alone, status.vaas.duplicates) == ({"verified": 2}, 1, 1)

@@ -910,3 +910,9 @@ CREATE TABLE vaa_daily (
   notional_usd TEXT,
   PRIMARY KEY (measure, day, emitter_chain, emitter_address, target_chain, token_key, address)
 ) WITHOUT ROWID;
+
+CREATE TABLE vaa_days (
+  measure TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  PRIMARY KEY (measure, day)
+) WITHOUT ROWID;
