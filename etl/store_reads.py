@@ -187,6 +187,15 @@ class StoreReads:
             {row["power"]: (row["addresses"], row["amount"]) for row in rows},
         )
 
+    def ranked_after(self, ledger_index: int) -> list[int]:
+        """The later ledger indexes that have rows of `distribution`."""
+        after = Bound((ledger_index,), inclusive=False)
+        columns = ("ledger_index",)
+        rows = self._answer(
+            self._store.slice(schema.distribution, (self.network,), lower=after, limit=ALL_ROWS, columns=columns)
+        )
+        return sorted({row["ledger_index"] for row in rows})
+
     def treasury(self, frontier: int, to: int) -> list[tuple[int, int]]:
         """The milestone and amount of the treasury at a frontier (0, 0 without one), then those of each milestone of
         (frontier, to] that changed it, ascending.

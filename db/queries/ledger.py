@@ -218,7 +218,9 @@ async def list_receipts(
 
 
 async def get_distribution(store: Store, network: str, ledger_index: int) -> list[Row]:
-    """Rows of `distribution` of a ledger index, ascending by balance; none if it is no longer kept."""
+    """Rows of `distribution` of a ledger index, ascending by balance; none if it is no longer kept or not whole."""
+    if not await _is_ranked(store, network, ledger_index):
+        return []
     at = Bound((ledger_index,))
     return await store.slice(schema.distribution, (network,), lower=at, upper=at, reverse=True, limit=POWERS)
 
@@ -226,7 +228,14 @@ async def get_distribution(store: Store, network: str, ledger_index: int) -> lis
 async def list_richest(
     store: Store, network: str, ledger_index: int, *, page_size: int, after_rank: int = 0
 ) -> list[Row]:
-    """Up to RICHEST rows of `rich_list` of a ledger index, by rank; none if it is no longer kept."""
+    """Up to RICHEST rows of `rich_list` of a ledger index, by rank; none if it is no longer kept or not whole."""
     limit = min(page_size, RICHEST - after_rank)
+    if limit <= 0 or not await _is_ranked(store, network, ledger_index):
+        return []
     after = Bound((after_rank,), inclusive=False)
-    return await store.slice(schema.rich_list, (network, ledger_index), lower=after, limit=limit) if limit > 0 else []
+    return await store.slice(schema.rich_list, (network, ledger_index), lower=after, limit=limit)
+
+
+async def _is_ranked(store: Store, network: str, ledger_index: int) -> bool:
+    """Whether `distribution` and `rich_list` of a ledger index are whole: loads write the row of rank 1 last."""
+    return await store.get(schema.rich_list, (network, ledger_index, 1)) is not None

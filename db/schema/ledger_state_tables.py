@@ -246,7 +246,11 @@ rich_list = Table(
     columns(
         ("network", Type.TEXT, "exact network name"),
         ("ledger_index", Type.INT, "ledger index of the state"),
-        ("rank", Type.INT, "rank from 1; ties are ordered by address"),
+        (
+            "rank",
+            Type.INT,
+            "rank from 1; ties are ordered by address; a load writes rank 1 after the rest and `distribution`",
+        ),
         ("address", Type.HEX, "serialized address"),
         ("balance", Type.BIGINT, "base tokens of the unspent outputs that it owns"),
     ),

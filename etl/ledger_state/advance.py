@@ -129,6 +129,7 @@ class Ledger:
             frontier = genesis
         elif reads.info(DAYS_RANKED) is None:
             self._rank_days(genesis, frontier)
+        self._remove_wealth_after(frontier)
         complete = reads.complete() if self.within is None else intersect(reads.complete(), self.within)
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
@@ -305,13 +306,26 @@ class Ledger:
             self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
         self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
 
+    def _remove_wealth_after(self, frontier: int) -> None:
+        """Deletes lists beyond the frontier, which a killed load left on a cluster: perhaps not whole, and a load of
+        more milestones does not write them again.
+        """
+        if left := self.publication.reads.ranked_after(frontier):
+            with self.publication.store.batch() as batch:
+                for each in left:
+                    for table in (schema.rich_list, schema.distribution):
+                        batch.delete(table, (self.publication.store_settings.network, each))
+
     def _write_wealth(self, batch: Batch, ledger_index: int, wealth: Wealth, *, most: int = rich_list.KEPT) -> None:
-        """Writes the distribution, and at most that many of the richest addresses."""
+        """Writes the distribution, then at most that many of the richest addresses, the first of them last: readers
+        require it.
+        """
         network = self.publication.store_settings.network
         spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
         self._upsert(batch, schema.distribution, spread)
         ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest[:most], start=1)]
-        self._upsert(batch, schema.rich_list, ranked)
+        for some in (ranked[1:], ranked[:1]):
+            self._upsert(batch, schema.rich_list, some)
 
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))

@@ -1,10 +1,11 @@
 """The richest addresses and the distribution at the end of each UTC day, compared with sums of a generated archive's
-JSON: in one load or many, near the frontier or from all changes, after a rebuild, and for a store of an older version.
+JSON: in one load or many, near the frontier or from all changes, after a rebuild, for a store of an older version, and
+after killed loads.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
@@ -19,12 +20,16 @@ from api.network import NetworkMount
 from bench.stardust_tangle import StardustTangle
 from db import schema
 from db.connect import open_store
+from db.model import Table
+from db.store import Batch, Value
 from etl.expectations.comparison import WrongRows
 from etl.ledger_state import advance
+from etl.ledger_state.advance import Ledger
 from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.etl.archives import Json, dump, write
-from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import CASSANDRA, LATER_CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.deep_check.checking import checked, differing
 from tests.etl.expectations.faults import in_store, one_more
 from tests.generated_stardust import SETTINGS, made_genesis, made_lines, output_id
 from tests.reference_stardust import output_fact
@@ -186,6 +191,87 @@ def test_a_list_of_the_engine_that_differs_from_the_sums_fails(
     with pytest.raises(WrongRows, match=f"{named}.* expected .* found "):
         loading.load(write(tmp_path / "all.jsonl", lines))
     assert [row["ledger_index"] for row in loading.rows()["ledger_frontier"]] == [0]
+
+
+class Death(BaseException):
+    """Ends a load where a kill would."""
+
+
+def die_within(monkeypatch: pytest.MonkeyPatch, table: Table, ledger_index: int) -> None:
+    """Loads die when half the rows of a list are written. A cluster keeps these rows."""
+    own = Ledger._upsert
+
+    def upsert(ledger: Ledger, batch: Batch, of: Table, rows: Sequence[Sequence[Value]]) -> None:
+        if of is not table or ledger_index not in {row[1] for row in rows}:
+            return own(ledger, batch, of, rows)
+        own(ledger, batch, of, rows[: len(rows) // 2])
+        raise Death
+
+    monkeypatch.setattr(Ledger, "_upsert", upsert)
+
+
+LISTS = pytest.mark.parametrize("table", [schema.distribution, schema.rich_list], ids=lambda each: each.name)
+
+
+@on(CASSANDRA)
+@LISTS
+def test_a_list_that_a_killed_load_left_is_gone_after_the_next_load(
+    everywhere: Stores,
+    tmp_path: Path,
+    lines: list[Json],
+    first_states: dict[int, State],
+    monkeypatch: pytest.MonkeyPatch,
+    table: Table,
+) -> None:
+    """It was written for milestone 15, which the next load passes."""
+    loading, genesis = new_store(everywhere, tmp_path, ledger_near=NEAR)
+    loading.load(write(tmp_path / "8.jsonl", lines[:8]), genesis=genesis)
+    with monkeypatch.context() as patch:
+        die_within(patch, table, 15)
+        with pytest.raises(Death):
+            loading.load(write(tmp_path / "15.jsonl", lines[8:15]))
+    assert 15 in {row["ledger_index"] for row in loading.rows()[table.name]}
+    loading.load(write(tmp_path / "all.jsonl", lines[15:]))
+    check(loading, first_states, {0, 8, *ends().values()})
+    assert differing(checked(loading)) == []
+
+
+@on(CASSANDRA)
+@LISTS
+def test_a_list_that_is_not_whole_is_not_served(
+    everywhere: Stores,
+    tmp_path: Path,
+    lines: list[Json],
+    first_states: dict[int, State],
+    monkeypatch: pytest.MonkeyPatch,
+    table: Table,
+) -> None:
+    """A killed load of a store of an older version, whose ledger index is beyond the days that it lists."""
+    loading, genesis = new_store(everywhere, tmp_path, ledger_near=NEAR)
+    loading.load(write(tmp_path / "some.jsonl", lines[:20]), genesis=genesis)
+    with closing(open_store(loading.store, writable=True)) as store, store.batch() as batch:
+        batch.delete(schema.keyspace_info, (advance.DAYS_RANKED,))
+        batch.delete(schema.distribution, (SETTINGS.network, 13))
+        batch.delete(schema.rich_list, (SETTINGS.network, 13))
+    with monkeypatch.context() as patch:
+        die_within(patch, table, 13)
+        with pytest.raises(Death):
+            loading.load(write(tmp_path / "more.jsonl", lines[20:]))
+    assert 13 in {row["ledger_index"] for row in loading.rows()[table.name]}
+    with closing(open_store(loading.store)) as store:
+        app = create_app({"made": NetworkMount(store, SETTINGS.network, HRP)}, "made", ApiSettings())
+        asyncio.run(check_not_kept(app, 13))
+    loading.load(write(tmp_path / "more.jsonl", lines[20:]))
+    check(loading, first_states, {0, *ends().values()})
+
+
+async def check_not_kept(app: Any, ledger_index: int) -> None:
+    """Neither list of this ledger index is served, and both of the day before are."""
+    for route in ("richest-addresses", "token-distribution"):
+        path = f"/api/explorer/v2/ledger/{route}"
+        status, body = await ask(app, path, {"ledgerIndex": ledger_index})
+        assert (status, "last milestone of a UTC day" in body["message"]) == (501, True)
+        assert (await ask(app, path, {"ledgerIndex": 12}))[0] == 200
 
 
 async def check_lists(app: Any, first_states: Mapping[int, State]) -> None:
