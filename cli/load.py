@@ -93,11 +93,12 @@ def load(
         raise typer.BadParameter("pass archive files or folders, --genesis, --prices or --tokens", param_hint="SOURCES")
     first, last = parse_range(milestones)
     from etl import runs
+    from etl.lake.paths import downloads_of
     from etl.static_archive.download import local_sources
     from ledger.transparency.keys import VerifierKey
 
     store, etl = etl_settings(context)
-    copies = Path(etl.staging or Path(runs.lake_path(store, etl)).parent, "downloads")
+    copies = downloads_of(etl.staging, store.network, runs.lake_path(store, etl))
     keys = [VerifierKey.parse(each) for each in log_keys or ()]
     wanted = genesis is None
     with (

@@ -29,7 +29,7 @@ from etl.jobs import IOTA, IOTA_REBUILD, IOTA_REPAIR, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake import maintenance
 from etl.lake.delta import Lake
 from etl.lake.network import check_network, record_network
-from etl.lake.paths import lake_of, lake_root, literal_path
+from etl.lake.paths import lake_of, lake_root, staging_of
 from etl.lake.rejects import Wanted, list_rejects, remove_rejects
 from etl.ledger_state import compaction
 from etl.load_notes import note_rejects, noted
@@ -282,8 +282,7 @@ def open_run(
     root, network = lake_path(store_settings, settings), store_settings.known_network().name
     run = (AT_HEAD if at_head else "") + uuid.uuid4().hex[:12]
     report = Report(run=run, engine=settings.engine)
-    # The run deletes this directory at its end, so it is never the one that the setting names.
-    below = Path(literal_path("staging", settings.staging)) / "permanode" if settings.staging else Path(root).parent
+    scratch = staging_of(settings.staging, store_settings.network, root)
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(held_lease(store, run))
@@ -294,14 +293,14 @@ def open_run(
             span = span or span_of_analytics(reads.held().messages)
             spark = stack.enter_context(
                 engine_session(
-                    settings, span=span, cluster=bool(store.nodes()), folders=[Path(root), below / "staging", below]
+                    settings, span=span, cluster=bool(store.nodes()), folders=[Path(root), scratch, scratch.parent]
                 )
             )
         _note_engine(store, reads, settings.engine)
         notify(Progress(settings.engine, 1, 1, "started"))
         stack.enter_context(run_scratch())
         sorted_bytes = BYTES_OF_LAKE * bytes_of([Path(root)]) if size is None else size
-        staging = stack.enter_context(closing(Staging(below / "staging", sorted_bytes)))
+        staging = stack.enter_context(closing(Staging(scratch, sorted_bytes)))
         lake = Lake(spark, root, run, network)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)

@@ -32,7 +32,10 @@ class EtlSettings:
     )
     staging: str = field(
         default="",
-        metadata={"help": "scratch directory that driver and executors share; default: staging/ next to the lake"},
+        metadata={
+            "help": "scratch directory that driver and executors share; {network} stands for the network's name, and "
+            "each network has a folder of its own in it; default: the folder that contains the lake"
+        },
     )
     jars: str = field(default="", metadata={"help": "cache of resolved jars; default: in the Python environment"})
     driver_memory: str = field(default="2g", metadata={"help": "heap of the driver JVM"})

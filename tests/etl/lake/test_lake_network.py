@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
+from db.connect import StoreSettings
 from db.store import StoreMismatch
 from etl import runs
 from etl.engine.delta_log import CommitConflict, DeltaLog
@@ -22,6 +23,9 @@ from etl.lake import maintenance
 from etl.lake.delta import TABLES
 from etl.lake.network import check_network, record_network
 from etl.lake.paths import lake_of
+from etl.report import quiet
+from etl.runs import open_run
+from etl.writers.publish import Publication
 from ledger.networks import find_network
 from tests import reference_stardust
 from tests.conftest import ROOT, SAMPLE
@@ -161,10 +165,61 @@ def test_each_network_has_its_lake_by_a_placeholder(stores: Stores, tmp_path: Pa
     assert sorted(each.name for each in tmp_path.iterdir()) == ["permatest-1", "permatest-2"]
 
 
-def test_the_placeholder_is_the_only_pattern() -> None:
+def test_the_placeholder_is_the_only_pattern(tmp_path: Path) -> None:
     assert lake_of("s3://bucket/{network}", "mainnet", "cassandra://host/a") == "s3://bucket/mainnet"
-    with pytest.raises(ValueError, match="lake: expected a path without"):
-        lake_of("/data/{name}", "mainnet", "cassandra://host/a")
+    plain = StoreSettings(f"sqlite:///{tmp_path}/store", "permatest-1")
+    for setting, settings in (
+        ("lake", replace(ON_SAIL, lake=f"{tmp_path}/{{name}}")),
+        ("staging", replace(ON_SAIL, staging=f"{tmp_path}/{{name}}")),
+    ):
+        expected = (
+            rf"^{setting}: unknown field \{{name\}} in /\S+/\{{name\}}; expected \{{network\}}, for the network's name$"
+        )
+        with pytest.raises(ValueError, match=expected):
+            runs.load(plain, settings, [SAMPLE])
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("lake", "staging", "expected"),
+    [
+        ("lakes/{network}", "", ["lakes/staging-permatest-1", "lakes/staging-permatest-2"]),
+        ("{network}/lake", "", ["permatest-1/staging-permatest-1", "permatest-2/staging-permatest-2"]),
+        (
+            "lakes/{network}",
+            "scratch",
+            ["scratch/permanode/staging-permatest-1", "scratch/permanode/staging-permatest-2"],
+        ),
+        (
+            "lakes/{network}",
+            "{network}/scratch",
+            [f"{each}/scratch/permanode/staging-{each}" for each in ("permatest-1", "permatest-2")],
+        ),
+    ],
+    ids=["beside lakes in one folder", "beside lakes", "one folder", "a folder each"],
+)
+def test_networks_that_load_at_the_same_time_have_scratch_files_of_their_own(
+    stores: Stores, tmp_path: Path, lake: str, staging: str, expected: list[str]
+) -> None:
+    options = {"lake": f"{tmp_path}/{lake}", "staging": staging and f"{tmp_path}/{staging}"}
+    one, other = (stores(network=each, **options) for each in ("permatest-1", "permatest-2"))
+
+    def scratch_file(run: Publication) -> Path:
+        folder = run.staging.folder("rows")
+        folder.mkdir(parents=True)
+        file = folder / "part"
+        file.write_text(run.store_settings.network)
+        return file
+
+    with open_run(one.store, one.settings, quiet) as first:
+        of_first = scratch_file(first)
+        with open_run(other.store, other.settings, quiet) as second:
+            of_second = scratch_file(second)
+            folders = [str(each.parent.parent.relative_to(tmp_path)) for each in (of_first, of_second)]
+            assert folders == expected
+            assert (of_first.read_text(), of_second.read_text()) == ("permatest-1", "permatest-2")
+        assert (of_first.exists(), of_second.exists()) == (True, False)
+    assert not [*tmp_path.rglob("staging*")]
 
 
 @pytest.mark.parametrize(
