@@ -1,5 +1,6 @@
 """Rejects of a lake: lists and removes them. It needs no engine."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from etl.engine.delta_tables import commit_files
 from etl.engine.file_systems import file_system
 from etl.engine.row_selection import Selection
 from etl.lake.delta import KEY, TABLES
+from etl.sources.rejects import Reject
 
 ORDER = (KEY, "file", "line", "item")
 
@@ -48,6 +50,16 @@ def list_rejects(root: str, wanted: Wanted) -> list[dict[str, Any]]:
     rows = _rows(_log(root))
     found = rows.filter(wanted.select(rows)).sort_by([(name, "ascending") for name in ORDER])
     return list(found.select(COLUMNS).to_pylist())
+
+
+def message_rejects(root: str, milestones: Intervals) -> dict[int, tuple[Reject, ...]]:
+    """Returns the rejects of messages, which are not in the lake at `root`, by milestone."""
+    found: defaultdict[int, list[Reject]] = defaultdict(list)
+    if milestones and _log(root).exists():
+        for row in list_rejects(root, Wanted(milestones)):
+            if row["item"]:
+                found[row[KEY]].append(Reject(row["file"], row["line"], row["item"], row["reason"]))
+    return {milestone: tuple(each) for milestone, each in found.items()}
 
 
 def count_rejects(root: str) -> int:

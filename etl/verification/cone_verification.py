@@ -10,7 +10,7 @@ Invariants:
 2. An invalid item does not affect valid ones.
 3. Several copies of a milestone (overlapping files, lake rows) are read until one is proved complete. No root of a
    Chrysalis milestone commits to data messages, so there all copies are read, and the proved ones are united. If no
-   copy is complete, all of them may be together; if not, their valid parts are kept.
+   copy is complete, all of them may be together; if not, their valid parts are kept: the cone that all messages form.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,13 +39,14 @@ Order: TypeAlias = tuple[Milestone, list[bytes]]
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy of a milestone: its position and a function that reads it. `partial` means that some of it was rejected,
-    so it is never the complete milestone.
+    so it is never the complete milestone. `rejects`: what earlier loads rejected of it.
     """
 
     file: str
     line: int
     read: Callable[[], Cone]
     partial: bool = False
+    rejects: tuple[Reject, ...] = ()
 
 
 def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator: Coordinator | None = None) -> Checked:
@@ -72,7 +73,7 @@ def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator:
     if joined := _joined(index, read, era, coordinator):
         return joined
     whole = [one for one in checked if one.verified]
-    return _agreeing(whole) if whole else _united(index, checked, coordinator)
+    return _agreeing(whole) if whole else _united(index, read, checked, era, coordinator)
 
 
 def _is_stardust(codec: Codec) -> bool:
@@ -114,7 +115,9 @@ def _read(index: int, copy: Copy, era: Era) -> Checked:
     if _is_stardust(cone.codec) != _is_stardust(era.codec):
         reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
         return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
-    return _known_by_id(index, cone, copy, era)
+    found = _known_by_id(index, cone, copy, era)
+    found.rejects += copy.rejects
+    return found
 
 
 def check_pending(copy: Copy, eras: Eras) -> Checked:
@@ -223,26 +226,28 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
 
 
 def _joined(index: int, copies: list[Copy], era: Era, coordinator: Coordinator | None) -> Checked | None:
-    """The messages of all copies, if they are a complete and proved milestone and each reject has a valid version. What
-    the lake has of a line with rejects counts only in Stardust, where a root shows that no message is missing.
-    """
-    if not _is_stardust(era.codec) and any(copy.partial for copy in copies):
+    """The messages of all copies, if they are a complete and proved milestone and each reject has a valid version."""
+    joined = _all_messages(index, copies, era)
+    if not {reject.item for reject in joined.rejects} <= {entry.message_id.hex() for entry, _ in joined.messages}:
         return None
+    joined.rejects = []
+    _order(joined, copies[0], coordinator)
+    return joined if _is_proved(joined) and not joined.rejects else None
+
+
+def _all_messages(index: int, copies: list[Copy], era: Era) -> Checked:
+    """The messages of all copies whose bytes match their ids, and all rejects."""
     joined = Checked(index, codec=era.codec)
     found: dict[bytes, tuple[Entry, bytes]] = {}
-    rejected: set[str] = set()
     for copy in copies:
         one = _read(index, copy, era)
-        rejected.update(reject.item for reject in one.rejects)
+        joined.rejects += one.rejects
         joined.milestone = joined.milestone or one.milestone
         joined.named = joined.named or one.named
         for entry, data in one.messages:
             found.setdefault(entry.message_id, (entry, data))
-    if not rejected <= {identity.hex() for identity in found}:
-        return None
     joined.messages = list(found.values())
-    _order(joined, copies[0], coordinator)
-    return joined if _is_proved(joined) and not joined.rejects else None
+    return joined
 
 
 def _agreeing(whole: list[Checked]) -> Checked:
@@ -258,9 +263,11 @@ def _agreeing(whole: list[Checked]) -> Checked:
     return first
 
 
-def _united(index: int, checked: list[Checked], coordinator: Coordinator | None) -> Checked:
-    """The valid messages of all copies. If another copy has a valid version of every reject, the copy is repaired and
-    may be complete.
+def _united(
+    index: int, copies: list[Copy], checked: list[Checked], era: Era, coordinator: Coordinator | None
+) -> Checked:
+    """The valid messages of all copies, and those that only the messages of other copies connect with the milestone. If
+    another copy has a valid version of every reject, the copy is repaired and may be complete.
     """
     right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
     incomplete: list[Reject] = []
@@ -274,5 +281,15 @@ def _united(index: int, checked: list[Checked], coordinator: Coordinator | None)
                 return completed
             incomplete += completed.rejects
     milestone = next((one.milestone for one in checked if one.milestone is not None), None)
+    every = _all_messages(index, copies, era)
+    by_id = {entry.message_id: (entry, data) for entry, data in every.messages}
+    found = _stardust_order(every, by_id) if _is_stardust(era.codec) else _chrysalis_order(every, by_id)
+    if not isinstance(found, str):
+        right = {identity.hex(): by_id[identity] for identity in found[1]} | right
     rejects = [reject for one in checked for reject in one.rejects if reject.item not in right]
-    return Checked(index, milestone, list(right.values()), rejects or incomplete, codec=checked[0].codec)
+    united = Checked(index, milestone, list(right.values()), codec=checked[0].codec, named=every.named)
+    if rejects or incomplete:
+        united.rejects = list(dict.fromkeys(rejects or incomplete))
+    else:
+        _order(united, copies[0], coordinator)
+    return united

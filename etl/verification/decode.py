@@ -4,7 +4,7 @@ two ways: in processes of this machine, which write files, and in tasks of a Spa
 Decoding is the one step in which every message passes through Python. Both ways return the same rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from etl.lake.watch_list import read_watched
 from etl.lake.watched_outputs import WATCHED
 from etl.report import Notify, Progress
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan
+from etl.sources.rejects import Reject
 from etl.verification.decode_worker import (
     KNOWN_COLUMNS,
     Check,
@@ -102,15 +103,20 @@ class Decoding(Protocol):
 
 @dataclass(frozen=True)
 class Decoder:
-    """The functions that verify milestones and pending lines. `selection`: which messages are kept. None: all."""
+    """The functions that verify milestones and pending lines. `selection`: which messages are kept. None: all.
+    `rejects`: by incomplete milestone of the lake, those of messages.
+    """
 
     eras: Eras
     coordinator: Coordinator | None
     selection: Selection | None = None
+    rejects: Mapping[int, tuple[Reject, ...]] | None = None
 
     def milestone(self, spent: Set[bytes] = frozenset()) -> Check:
         """Verifies the copies of one milestone. `spent`: outputs of which a selection keeps the spending."""
         checked = partial(check_planned, eras=self.eras, coordinator=self.coordinator, selection=self.selection)
+        if self.rejects:
+            checked = partial(checked, rejects=self.rejects)
         return partial(checked, spent=spent) if spent else checked
 
     @property

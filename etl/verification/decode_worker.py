@@ -7,7 +7,7 @@ Worker processes and Spark's executors import this module, so it imports neither
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.lines import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
+from etl.sources.rejects import Reject
 from etl.verification.cone_verification import Copy, check_milestone, check_pending
 from etl.verification.selection import select
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
@@ -212,14 +213,15 @@ def check_planned(
     coordinator: Coordinator | None,
     selection: Selection | None = None,
     spent: Set[bytes] = frozenset(),
+    rejects: Mapping[int, tuple[Reject, ...]] | None = None,
 ) -> Checked:
     """Verifies the copies of one milestone. `selection`: what is kept of it, and what spends the outputs `spent`. None:
-    all messages.
+    all messages. `rejects`: by milestone, the messages that the lake does not have because they were rejected.
     """
     index = planned["milestone_index"]
     copies = [_copy(place, reader, index) for place in planned["copies"]]
     if planned["known"]:
-        copies.append(known_copy(index, planned["known"]))
+        copies.append(known_copy(index, planned["known"], () if rejects is None else rejects.get(index, ())))
     checked = check_milestone(index, copies, eras, coordinator)
     if planned["known"]:
         _keep_reasons(checked, planned["known"])
@@ -237,10 +239,13 @@ def check_pending_line(planned: dict[str, Any], reader: LineReader, *, eras: Era
     return checked
 
 
-def known_copy(index: int, known: list[dict[str, Any]]) -> Copy:
-    """The lake's copy of a milestone. An incomplete one never counts as the complete milestone."""
+def known_copy(index: int, known: list[dict[str, Any]], rejects: tuple[Reject, ...] = ()) -> Copy:
+    """The lake's copy of a milestone. An incomplete one never counts as the complete milestone. `rejects`: of messages
+    that it does not have. They count in Chrysalis only: in Stardust a root shows that no message is missing.
+    """
     in_part = any(row["verified"] is None for row in known)
-    return Copy("lake", 0, partial(_known_cone, index, known), partial=in_part)
+    is_stardust = known[0]["version"] == STARDUST.protocol_version
+    return Copy("lake", 0, partial(_known_cone, index, known), in_part, () if is_stardust or not in_part else rejects)
 
 
 KNOWN_COLUMNS = ("message_id", "version", "message", "inclusion_state", "conflict_reason", "verified")

@@ -28,6 +28,7 @@ from etl.lake.delta import Lake, either
 from etl.lake.genesis_tables import GENESIS, GENESIS_DDL
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.parts import LakePart
+from etl.lake.rejects import message_rejects
 from etl.lake.watch_list import add_watched
 from etl.lake.watched_outputs import find_watched_in_file
 from etl.report import Notify, quiet
@@ -144,7 +145,8 @@ class Ingest:
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
         coordinator = find_coordinator(self.settings, self.lake)
-        decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator, selection)
+        rejects = message_rejects(self.lake.root, intersect(todo, subtract(in_lake, whole)))
+        decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator, selection, rejects)
         decoding = decoding_of(self.lake, plan, decoder, self.folder, self.notify)
         results = decoding.results
 
