@@ -53,12 +53,13 @@ def list_rejects(root: str, wanted: Wanted) -> list[dict[str, Any]]:
 
 
 def message_rejects(root: str, milestones: Intervals) -> dict[int, tuple[Reject, ...]]:
-    """Returns the rejects of messages, which are not in the lake at `root`, by milestone."""
+    """Returns the rejects of messages, which are not in the lake at `root`, by milestone that has any rejects."""
     found: defaultdict[int, list[Reject]] = defaultdict(list)
     if milestones and _log(root).exists():
         for row in list_rejects(root, Wanted(milestones)):
+            of_milestone = found[row[KEY]]
             if row["item"]:
-                found[row[KEY]].append(Reject(row["file"], row["line"], row["item"], row["reason"]))
+                of_milestone.append(Reject(row["file"], row["line"], row["item"], row["reason"]))
     return {milestone: tuple(each) for milestone, each in found.items()}
 
 

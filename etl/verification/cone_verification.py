@@ -39,14 +39,15 @@ Order: TypeAlias = tuple[Milestone, list[bytes]]
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy of a milestone: its position and a function that reads it. `partial` means that some of it was rejected,
-    so it is never the complete milestone. `rejects`: what earlier loads rejected of it.
+    so it is never the complete milestone. `rejects`: what earlier loads rejected of it; None if that was deleted, so
+    that nothing completes it.
     """
 
     file: str
     line: int
     read: Callable[[], Cone]
     partial: bool = False
-    rejects: tuple[Reject, ...] = ()
+    rejects: tuple[Reject, ...] | None = ()
 
 
 def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator: Coordinator | None = None) -> Checked:
@@ -116,7 +117,7 @@ def _read(index: int, copy: Copy, era: Era) -> Checked:
         reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
         return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
     found = _known_by_id(index, cone, copy, era)
-    found.rejects += copy.rejects
+    found.rejects += copy.rejects or ()
     return found
 
 
@@ -227,6 +228,8 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
 
 def _joined(index: int, copies: list[Copy], era: Era, coordinator: Coordinator | None) -> Checked | None:
     """The messages of all copies, if they are a complete and proved milestone and each reject has a valid version."""
+    if any(copy.rejects is None for copy in copies):
+        return None
     joined = _all_messages(index, copies, era)
     if not {reject.item for reject in joined.rejects} <= {entry.message_id.hex() for entry, _ in joined.messages}:
         return None
@@ -290,6 +293,6 @@ def _united(
     united = Checked(index, milestone, list(right.values()), codec=checked[0].codec, named=every.named)
     if rejects or incomplete:
         united.rejects = list(dict.fromkeys(rejects or incomplete))
-    else:
+    elif all(copy.rejects is not None for copy in copies):
         _order(united, copies[0], coordinator)
     return united

@@ -221,7 +221,7 @@ def check_planned(
     index = planned["milestone_index"]
     copies = [_copy(place, reader, index) for place in planned["copies"]]
     if planned["known"]:
-        copies.append(known_copy(index, planned["known"], () if rejects is None else rejects.get(index, ())))
+        copies.append(known_copy(index, planned["known"], None if rejects is None else rejects.get(index)))
     checked = check_milestone(index, copies, eras, coordinator)
     if planned["known"]:
         _keep_reasons(checked, planned["known"])
@@ -239,9 +239,10 @@ def check_pending_line(planned: dict[str, Any], reader: LineReader, *, eras: Era
     return checked
 
 
-def known_copy(index: int, known: list[dict[str, Any]], rejects: tuple[Reject, ...] = ()) -> Copy:
+def known_copy(index: int, known: list[dict[str, Any]], rejects: tuple[Reject, ...] | None = ()) -> Copy:
     """The lake's copy of a milestone. An incomplete one never counts as the complete milestone. `rejects`: of messages
-    that it does not have. They count in Chrysalis only: in Stardust a root shows that no message is missing.
+    that it does not have, None if they were deleted. They count in Chrysalis only: in Stardust a root shows that no
+    message is missing.
     """
     in_part = any(row["verified"] is None for row in known)
     is_stardust = known[0]["version"] == STARDUST.protocol_version

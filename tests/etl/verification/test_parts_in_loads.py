@@ -10,6 +10,7 @@ from etl.report import Report
 from tests.etl import stardust_archives
 from tests.etl.archives import Json, dump, flipped, leaf, sample, write
 from tests.etl.conftest import Loading, Stores
+from tests.etl.verification.test_reject_commands import run
 from tests.etl.verification.test_verify import edges, part_of
 
 pytestmark = pytest.mark.loads
@@ -64,7 +65,10 @@ def test_halves_that_are_loaded_in_turn_become_complete(
     assert load(loading, tmp_path, "whole", whole).skipped == 1
 
 
-def test_an_invalid_message_is_missed_until_a_load_has_a_valid_one(stores: Stores, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cleared", [False, True])
+def test_an_invalid_message_is_missed_until_a_load_has_a_valid_one(
+    stores: Stores, tmp_path: Path, cleared: bool
+) -> None:
     """Without it the other messages look complete: no root of Chrysalis covers it."""
     whole = sample()[NUMBER - 1]
     victim = leaf(whole)
@@ -75,8 +79,10 @@ def test_an_invalid_message_is_missed_until_a_load_has_a_valid_one(stores: Store
     loading = stores()
     load(loading, tmp_path, "invalid", invalid)
     for name, line in [("other", halves[1 - holder]), ("without", without)] * 2:
+        if cleared:
+            run(loading, "rejects", "clear", "--all")
         assert load(loading, tmp_path, name, line).complete == 0
-        assert victim in {row["item"] for row in loading.rows()["rejects"]}
+        assert cleared or victim in {row["item"] for row in loading.rows()["rejects"]}
     report = load(loading, tmp_path, "valid", halves[holder])
     assert (report.complete, report.exit_code) == (1, 0)
     assert {row["message_id"] for row in loading.rows()["messages"]} == whole["messages"].keys()
