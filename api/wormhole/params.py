@@ -6,9 +6,9 @@ leading zeros, or as their chain writes them.
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from api.fields.params import PROOF
 from api.http.errors import BadParameter
@@ -156,7 +156,8 @@ FROM = Param("from", INSTANT, "Only messages whose body has this time or a later
 TO = Param("to", INSTANT, "Only messages whose body has this time or an earlier one", "2021-10-11T23:59:59Z")
 _UNTIL = "An extension of this server: the last day (UTC), at the latest today. Default: yesterday, which is complete"
 UNTIL = Param("until", UTC_DAY, _UNTIL, "2021-10-11")
-SORT_ORDER = words({"ASC": False, "DESC": True})
+SORT_ORDER = converted(Annotated[Literal["ASC", "DESC"], BeforeValidator(str.upper)], lambda word: word == "DESC")
+_ORDER = "Which end comes first; DESC: the newest. Case does not matter"
 SIGNER = path(
     "signer", hexadecimal(20, may_have_0x=True), "Address of a guardian", "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5"
 )
@@ -180,9 +181,7 @@ Contiguity = Annotated[
 PageSize = Annotated[int, PAGE_SIZE]
 PageNumber = Annotated[int, PAGE]
 Cursor = Annotated[str | None, CURSOR]
-NewestFirst = Annotated[
-    bool, Param("sortOrder", SORT_ORDER, "Which end comes first; DESC: the newest", "ASC", default="DESC")
-]
+NewestFirst = Annotated[bool, Param("sortOrder", SORT_ORDER, _ORDER, "ASC", default="DESC")]
 TxHash = Annotated[str | None, TX_HASH]
 ToChain = Annotated[int | None, Param("toChain", CHAIN_NUMBER, "Only transfers to this chain", 2)]
 ParsedPayload = Annotated[bool, flag("parsedPayload", "Also return `payload`, the decoded payload, if known", "false")]

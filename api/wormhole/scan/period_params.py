@@ -4,15 +4,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
-from api.http.params import Param, comma_separated, text, words
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from api.http.params import Param, text, words
 from api.wormhole.params import FROM, PORTAL, TO
 from api.wormhole.scan.activity_params import APP_PATTERN
 from db.queries.wormhole.periods import Unit
 
 TIMESPAN = "timespan"
 
-SYMBOL_PATTERN = "[^,]+"
 SYMBOLS_MAX = 100
+_SYMBOL = Annotated[str, Field(min_length=1, max_length=64)]
+SYMBOL_LIST = Annotated[
+    tuple[_SYMBOL, ...],
+    Field(max_length=SYMBOLS_MAX),
+    BeforeValidator(lambda given: [symbol for symbol in given.split(",") if symbol]),
+    AfterValidator(lambda symbols: symbols or None),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^,*([^,]+(,+[^,]+){{0,{SYMBOLS_MAX - 1}}},*)?$",
+            "description": f"at most {SYMBOLS_MAX} symbols, separated by commas",
+        }
+    ),
+]
+"""Read as None without any symbol."""
 
 
 def units(spans: Mapping[str, Unit | None]) -> Param:
@@ -40,13 +56,8 @@ Symbols = Annotated[
     tuple[str, ...] | None,
     Param(
         "symbol",
-        comma_separated(
-            text("", min_length=1, max_length=64),
-            f"at most {SYMBOLS_MAX} symbols, separated by commas",
-            SYMBOL_PATTERN,
-            SYMBOLS_MAX,
-        ),
-        "Only tokens with these symbols",
+        SYMBOL_LIST,
+        "Only tokens with these symbols. Empty items are ignored",
         "USDC",
     ),
 ]

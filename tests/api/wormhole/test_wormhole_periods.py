@@ -217,6 +217,28 @@ async def test_transfers_of_each_symbol_by_period(
     assert (await signed.get(f"{API}/tokens-symbol-activity", params=monkey)).json() == {"tokens": []}
 
 
+async def test_empty_symbols_are_ignored(signed: httpx.AsyncClient, world: World) -> None:
+    first, last = whole_span(world)
+    given = {"timespan": "1mo", "from": text(first), "to": text(next_start("1mo", last))}
+    path = f"{API}/tokens-symbol-activity"
+    everything = (await signed.get(path, params=given)).json()["tokens"]
+    assert len(everything) > 1
+    name = everything[0]["token_symbol"]
+    hundred = ",".join([name, *map(str, range(99))])
+    for spelled, expected in (
+        (f"{name},", everything[:1]),
+        (f",,{name},,NOTHING,", everything[:1]),
+        (f"{hundred},,", everything[:1]),
+        (",", everything),
+        (",,", everything),
+    ):
+        assert (await signed.get(path, params=given | {"symbol": spelled})).json() == {"tokens": expected}, spelled
+    for spelled in (f"{hundred},100,", "x" * 65 + ","):
+        answer = await signed.get(path, params=given | {"symbol": spelled})
+        message = "parameter symbol: expected at most 100 symbols, separated by commas, found '"
+        assert (answer.status_code, answer.json()["message"][: len(message)]) == (400, message)
+
+
 NOON = f"{text(20_000)[:11]}12:00:00Z"
 
 

@@ -91,6 +91,18 @@ async def test_every_verified_message_of_every_chain_but_pythnet_newest_first(
     assert [observed(each) for each in found] == expected[::-1]
 
 
+async def test_the_order_is_a_word_in_any_case(signed: httpx.AsyncClient, world: World) -> None:
+    expected = [each["id"] for each in checked(world, lambda each: each["emitter_chain"] != 26)][:40]
+    last = [each["id"] for each in checked(world, lambda each: each["emitter_chain"] != 26)][-40:]
+    for spelled, ids in (("desc", expected), ("Desc", expected), ("asc", last[::-1]), ("aSC", last[::-1])):
+        for path, name in (("vaas", "data"), ("operations", "operations"), ("transactions", "transactions")):
+            body = (await signed.get(f"{API}/{path}", params={"sortOrder": spelled, "pageSize": 40})).json()
+            assert [each["id"] for each in body[name]] == ids, (path, spelled)
+    answer = await signed.get(f"{API}/vaas?sortOrder=ascending")
+    message = "parameter sortOrder: expected ASC or DESC, found 'ascending'"
+    assert (answer.status_code, answer.json()) == (400, {"code": 3, "message": message, "details": []})
+
+
 async def test_a_path_may_end_with_a_slash_as_wormholescans_own_do(signed: httpx.AsyncClient, world: World) -> None:
     for path, query in (
         ("vaas", "?pageSize=2"),
