@@ -267,7 +267,8 @@ def routes(
         documented = query_names(family for family, _ in mounts)
         for family, mount in mounts:
             for operation in family.operations:
-                yield OperationRoute(operation, family, mount, documented)
+                # An operation that only rejects gives its reason whatever the query.
+                yield OperationRoute(operation, family, mount, documented if operation.status == 200 else frozenset())
 
 
 def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:

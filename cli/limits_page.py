@@ -112,8 +112,8 @@ _WORK = """
 A repeated parameter is a 400 in all families. A parameter that an operation does not have is a 400 that lists the known
 ones in explorer v2, analytics v2, the routes of the Stardust schema plan and the extensions of this server. The other
 operations ignore it, as the programs do that they imitate. The exception is a parameter that another operation of the
-same protocol has, such as `include-spent` on the indexer: every operation rejects it. Fields of posted objects in the
-event database are treated in the same way.
+same protocol has, such as `include-spent` on the indexer: every operation rejects it, except those that always return
+501. Fields of posted objects in the event database are treated in the same way.
 
 ## Rows
 

@@ -75,15 +75,24 @@ async def observations_of_emitter(
 
 
 async def observations_of_vaa(
-    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber
+    network: NetworkMount,
+    chain: Chain,
+    emitter: Emitter,
+    sequence: SequenceNumber,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    last: ObservedLast,
 ) -> list[Json]:
     """Returns observations of a message, of every body under its id.
 
     The list is empty if there are none.
     """
-    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
-    written = next((row for row in bodies if not row["digest"]), None)
-    return [each for row in bodies if row["digest"] for each in await of_body(network, row, written)]
+    found = await of_message(network, chain, emitter, sequence, newest=newest)
+    first = page * page_size
+    if last is not None:
+        first = 1 + position_of(last, found)
+    return found[first : first + page_size]
 
 
 async def observation(
@@ -91,7 +100,7 @@ async def observation(
 ) -> Json:
     """Returns the observation of a body by a guardian."""
     address = format_checksummed(bytes.fromhex(signer))
-    for each in await observations_of_vaa(network, chain, emitter, sequence):
+    for each in await of_message(network, chain, emitter, sequence, newest=True):
         if each["id"].endswith(f"/{address}/{digest}"):
             return each
     raise NotFound(f"an observation of {digest} by {address}")
@@ -120,6 +129,25 @@ async def listed(
         if cursor is None:
             break
     return found[skipped : skipped + page_size]
+
+
+async def of_message(network: NetworkMount, chain: int, emitter: str, sequence: int, *, newest: bool) -> list[Json]:
+    """Returns the observations of every body under an id, by the bodies' timestamps, then by guardian."""
+    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    written = next((row for row in bodies if not row["digest"]), None)
+    signed = [row for row in bodies if row["digest"]]
+    signed.sort(key=lambda row: (row["timestamp"], row["canonical"], row["digest"]), reverse=newest)
+    return [each for row in signed for each in await of_body(network, row, written)]
+
+
+def position_of(last: Observed, found: list[Json]) -> int:
+    """Returns the position of an observation in a list. Raises BadParameter if it is not there."""
+    place = f"{last.chain}/{last.emitter}/{last.sequence}"
+    searched = f"{place}/{format_checksummed(bytes.fromhex(last.guardian))}/{last.digest}"
+    for position, each in enumerate(found):
+        if each["id"] == searched:
+            return position
+    raise BadParameter(OBSERVED.name, OBSERVED.expected, place)
 
 
 async def place_of(network: NetworkMount, last: Observed) -> Bound:

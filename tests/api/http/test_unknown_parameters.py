@@ -1,7 +1,8 @@
 """Query parameters that an operation does not have, over every operation of the contract.
 
-A name that the contract gives to another operation of the same protocol is always rejected. Any other name is ignored
-where an original ignores it, and rejected by operations that no other program has.
+A name that the contract gives to another operation of the same protocol is rejected, except by operations that always
+return 501. Any other name is ignored where an original ignores it, and rejected by operations that no other program
+has.
 """
 
 import re
@@ -22,6 +23,7 @@ from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT, some_of
 
 ROUTES = [each for each in described() if each.method == "get"]
+SERVED = [each for each in ROUTES if "200" in each.operation["responses"]]
 
 STRICT = re.compile(
     r"/(explorer|analytics)/v2/"  # as inx-chronicle
@@ -77,13 +79,25 @@ def message_of(body: Json) -> str:
 
 
 async def test_no_parameter_of_another_operation_is_ignored(app: Any) -> None:
-    for each in some_of(ROUTES):
+    for each in some_of(SERVED):
         others = DOCUMENTED[protocol_of(each.path)] - names_of(each)
         assert len(others) > 10
         for name in sorted(others):
             status, body = await response_to(app, each, {name: "1"})
             assert status == 400, (each.name, name, body)
             assert message_of(body).startswith(f"parameter {name}: expected only "), (each.name, name)
+
+
+async def test_an_operation_that_is_never_served_gives_its_reason_whatever_the_query(app: Any) -> None:
+    rejecting = [each for each in ROUTES if each not in SERVED]
+    assert len(rejecting) > 60
+    for each in rejecting:
+        names = dict.fromkeys(sorted(DOCUMENTED[protocol_of(each.path)] | {"no-such"}), "1")
+        without = await response_to(app, each, {})
+        # The network by default is not of this protocol.
+        is_elsewhere = each.path.startswith("/api/v1/") and protocol_of(each.path) == "signed"
+        assert without[0] == (404 if is_elsewhere else 501), (each.name, without)
+        assert await response_to(app, each, names) == without, each.name
 
 
 async def test_a_name_that_nothing_has_is_ignored_only_as_an_original_does(app: Any) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,8 +15,14 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.wormhole.ours import routes as wormhole_ours
 from api.wormhole.signatures import signatures_of_body
-from tests.api.wormhole_network import NETWORK, SHARED_TX, Message, World, b64, utc
+from db.connect import StoreSettings, open_store
+from db.model import Table, Type
+from db.queries.wormhole.vaas import find_bodies, list_signatures
+from db.schema import wormhole_tables as tables
+from db.store import Row
+from tests.api.wormhole_network import NETWORK, SHARED_TX, Message, World, b64, utc, write
 from tests.ledger.wormhole.cases import public_sets
+from tests.sqlite_stores import create
 
 Json = dict[str, Any]
 
@@ -328,7 +336,7 @@ def signers(world: World, message: Message) -> dict[str, tuple[str, int]]:
         for at, signer in enumerate(record["signers"]):
             start = 6 + 66 * at
             index, signature = data[start], data[start + 1 : start + 66].hex()
-            guardian = signer["address"].lower()
+            guardian = (signer["address"] or "").lower()
             if index < len(members) and members[index] == guardian:
                 found.setdefault(guardian, set()).add((signature, record["guardian_set"]))
     return {
@@ -404,6 +412,68 @@ async def test_observations_of_a_chain_and_of_an_emitter(signed: httpx.AsyncClie
         ]
         found = (await signed.get(f"{API}/observations/{path}", params={"pageSize": 1000})).json()
         assert lowered(found) == expected[:1000] != []
+
+
+async def test_observations_of_a_message_have_pages_as_other_lists(signed: httpx.AsyncClient, world: World) -> None:
+    longest = 0
+    for message in world.canonical.values():
+        path = f"{API}/observations/{message.served['message_id']}"
+        whole = (await signed.get(path)).json()
+        assert lowered(whole) == observations_of(world, message)
+        longest = max(longest, len(whole))
+        for page in (0, 1, 2, 10_000):
+            given = {"page": page, "pageSize": 7, "sortOrder": "asc"}
+            assert (await signed.get(path, params=given)).json() == whole[7 * page : 7 * page + 7]
+        for at in range(0, len(whole), 5):
+            given = {"cursor": whole[at]["id"], "page": 9, "pageSize": 3}
+            assert (await signed.get(path, params=given)).json() == whole[at + 1 : at + 4]
+    assert longest > 12
+    foreign = f"1/{'ef' * 32}/1"
+    answer = await signed.get(path, params={"cursor": f"{foreign}/0x{'ab' * 20}/{'cd' * 32}"})
+    expected_message = f"parameter cursor: expected the ID of an observation in this archive, found '{foreign}'"
+    assert (answer.status_code, answer.json()["message"]) == (400, expected_message)
+    answer = await signed.get(path, params={"pageSize": 1001})
+    assert (answer.status_code, answer.json()["code"]) == (400, 3)
+
+
+def written(table: Table, row: Row) -> Row:
+    """A row that was read, as it is written: hex as bytes."""
+    hexadecimal = {each.name for each in table.columns if each.type is Type.HEX}
+    return {name: bytes.fromhex(each) if name in hexadecimal else each for name, each in row.items()}
+
+
+async def test_observations_of_two_bodies_of_a_message_are_in_the_order_of_their_times(
+    wormhole_store: Any, world: World, tmp_path: Path
+) -> None:
+    record = world.first_transfer
+    place = record["emitter_chain"], record["emitter_address"], record["sequence"]
+    row = next(each for each in await find_bodies(wormhole_store, *place) if each["canonical"])
+    signatures = await list_signatures(wormhole_store, record["row_key"])
+    digests = [(row["digest"], 0, True), ("cd" * 32, 60, False)]
+    settings = StoreSettings(f"sqlite:///{tmp_path}", NETWORK)
+    create(settings)
+    with closing(open_store(settings, writable=True)) as store:
+        bodies = [
+            row | {"digest": digest, "timestamp": row["timestamp"] + later, "canonical": canonical}
+            for digest, later, canonical in digests
+        ]
+        signed_by = [each | {"digest": digest} for digest, _, _ in digests for each in signatures]
+        write(store, {table: [written(table, each) for each in rows] for table, rows in (
+            (tables.vaas, bodies), (tables.vaa_signatures, signed_by)
+        )})  # fmt: skip
+        app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+            found = {
+                order: (await client.get(f"{API}/observations/{record['message_id']}?sortOrder={order}")).json()
+                for order in ("DESC", "ASC")
+            }
+    guardians = [each["guardianAddr"] for each in observations_of(world, world.of_record(record))]
+    later, earlier = (
+        [f"{record['message_id']}/{guardian}/{digest}" for guardian in guardians]
+        for digest in ("cd" * 32, record["digest"])
+    )
+    assert [each["id"] for each in lowered(found["DESC"])] == later + earlier
+    assert [each["id"] for each in lowered(found["ASC"])] == earlier + later
 
 
 @pytest.mark.parametrize("order", ["DESC", "ASC"])
