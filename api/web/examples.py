@@ -177,14 +177,14 @@ async def outputs_of_richest(visit: Visit, path: str) -> list[Any]:
 
 async def of_wormhole(visit: Visit) -> Values:
     """Returns the ids of the newest transfer, and of the newest transaction of another chain among some messages."""
-    listed = await visit.json("wormhole/v1/operations", pageSize=1, appId="PORTAL_TOKEN_BRIDGE")
-    if not listed["operations"]:
+    listed = await visit.json("wormhole/v1/vaas", pageSize=1, appId="PORTAL_TOKEN_BRIDGE")
+    if not listed["data"]:
         return {}
-    newest = listed["operations"][0]
-    payload = newest["content"]["payload"]
+    newest = listed["data"][0]
+    payload = newest["payload"]
     chain, emitter, sequence = newest["id"].split("/")
     signatures = await visit.json(f"wormhole/v1/vaas/{newest['id']}/signatures")
-    day_s = operations.seconds(newest["sourceChain"]["timestamp"]) // DAY_S * DAY_S
+    day_s = operations.seconds(newest["timestamp"]) // DAY_S * DAY_S
     return {
         "q": [newest["id"]],
         "chain": [chain],

@@ -1,5 +1,6 @@
 """Wormhole messages as pages show them: names of chains, kinds of payloads, amounts and times as text."""
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ledger.wormhole.chains import find_chain
+from ledger.wormhole.vaa import decode_vaa
 
 NFT_APP = "PORTAL_NFT_BRIDGE"
 
@@ -81,8 +83,8 @@ def operation_of(found: Mapping[str, Any]) -> Operation:
     target = properties["toChain"]
     return Operation(
         id=found["id"],
-        time_s=seconds(found["sourceChain"]["timestamp"]),
-        kind=kind_of(found["content"]["payload"], properties["appIds"]),
+        time_s=decode_vaa(base64.b64decode(found["vaa"]["raw"])).timestamp,
+        kind=kind_of(found["content"].get("payload"), properties["appIds"]),
         source=find_chain(found["emitterChain"]).name,
         target=find_chain(target).name if target else "",
         amount=amount_of(moved),

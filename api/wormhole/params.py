@@ -185,7 +185,9 @@ NewestFirst = Annotated[bool, Param("sortOrder", SORT_ORDER, _ORDER, "ASC", defa
 TxHash = Annotated[str | None, TX_HASH]
 ToChain = Annotated[int | None, Param("toChain", CHAIN_NUMBER, "Only transfers to this chain", 2)]
 ParsedPayload = Annotated[bool, flag("parsedPayload", "Also return `payload`, the decoded payload, if known", "false")]
-AppId = Annotated[str | None, Param("appId", words(APPS.keys()), "Only messages of this application", PORTAL)]
+AppId = Annotated[
+    str | None, Param("appId", words(APPS.keys()), "Only messages of this application, with their `payload`", PORTAL)
+]
 Signer = Annotated[str, SIGNER]
 Digest = Annotated[str, path("hash", hexadecimal(32), "Digest of the message", _DIGEST)]
 Address = Annotated[str, ADDRESS]

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from db.connect import StoreSettings, open_store
-from db.model import Table
+from db.model import Table, Type
 from db.schema import wormhole_tables as tables
 from db.store import WritableStore
 from etl.wormhole.cells import Cell, read_line
@@ -382,6 +382,18 @@ def write(store: WritableStore, rows: dict[Table, list[Json]]) -> None:
                 shapes[tuple(row)].append(tuple(row.values()))
             for columns, values in shapes.items():
                 batch.upsert(table, columns, list(dict.fromkeys(values)))
+
+
+def write_read(store: WritableStore, rows: dict[Table, list[Json]]) -> None:
+    """Writes rows that were read from a store, which gives hex as text and takes bytes."""
+    found = {}
+    for table, held in rows.items():
+        digits = {each.name for each in table.columns if each.type is Type.HEX}
+        found[table] = [
+            {name: bytes.fromhex(each) if name in digits and each is not None else each for name, each in row.items()}
+            for row in held
+        ]
+    write(store, found)
 
 
 def b64(text: str) -> str:

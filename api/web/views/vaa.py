@@ -106,7 +106,7 @@ async def operation(visit: Visit) -> Answer:
     found, verification = await together(
         visit.json(f"wormhole/v1/operations/{path}"), visit.json(f"wormhole/v1/vaas/{path}/verification")
     )
-    content, source = found["content"], found["sourceChain"]
+    content, source = found["content"], found.get("sourceChain")
     properties = content["standarizedProperties"]
     row = operations.operation_of(found)
     return Page(
@@ -115,16 +115,17 @@ async def operation(visit: Visit) -> Answer:
         {
             "id": found["id"],
             "row": row,
-            "source_chain": operations.chain_name(source["chainId"]),
+            "source_chain": operations.chain_name(found["emitterChain"]),
             "target_chain": operations.chain_name(properties["toChain"]) if properties["toChain"] else None,
             "token_chain": operations.chain_name(properties["tokenChain"]) if properties["tokenChain"] else None,
-            "source": source,
+            "sender": source["from"] if source else properties["fromAddress"],
+            "tx_hash": source["transaction"]["txHash"] if source else "",
             "emitter": found["emitterAddress"],
             "emitter_chain": found["emitterChain"],
             "properties": properties,
             "moved": found.get("data"),
             "body": next((each for each in verification["bodies"] if each["served"]), None),
-            "facts": facts(content["payload"]) if content["payload"] else [],
+            "facts": facts(content.get("payload", {})),
         },
     )
 

@@ -67,16 +67,16 @@ class RawVaa(BaseModel):
 
 
 class Content(BaseModel):
-    """The content of an operation, null if it cannot be decoded. The spelling is wormholescan's."""
+    """The content of an operation. `payload` is present if it can be decoded. The spelling is wormholescan's."""
 
-    payload: dict[str, Any] | None
+    payload: dict[str, Any] = omitted()
     standarizedProperties: Properties
 
 
 class SourceTransaction(BaseModel):
-    """A transaction. A field is null if no source has it."""
+    """A transaction. `txHash` is empty if no source has it."""
 
-    txHash: str | None
+    txHash: str
 
 
 class SourceChain(BaseModel):
@@ -91,15 +91,17 @@ class SourceChain(BaseModel):
 
 
 class Moved(BaseModel):
-    """What a transfer moved, as decimal text, null if it is unknown."""
+    """What a transfer moved, as decimal text, empty if it is unknown."""
 
-    symbol: str | None
-    tokenAmount: str | None
-    usdAmount: str | None
+    symbol: str
+    tokenAmount: str
+    usdAmount: str
 
 
 class OperationBody(BaseModel):
-    """A message with what it moved."""
+    """A message with what it moved. `sourceChain` is present if a source has the transaction or its sender, `data` if
+    the transfer's token is known.
+    """
 
     id: str
     emitterChain: U16
@@ -107,7 +109,7 @@ class OperationBody(BaseModel):
     sequence: str
     vaa: RawVaa
     content: Content
-    sourceChain: SourceChain
+    sourceChain: SourceChain = omitted()
     data: Moved = omitted()
 
 
@@ -125,16 +127,19 @@ class OperationList(BaseModel):
     pagination: Pagination
 
 
-class TransactionBody(Moved):
-    """A message with what it moved, as a transaction."""
+class TransactionBody(BaseModel):
+    """A message with what it moved, as a transaction. Unknown fields are absent."""
 
     id: str
     timestamp: str
-    txHash: str | None
+    txHash: str = omitted()
     emitterChain: U16
     emitterAddress: Hex32
     emitterNativeAddress: str
-    payload: dict[str, Any] | None
+    symbol: str = omitted()
+    tokenAmount: str = omitted()
+    usdAmount: str = omitted()
+    payload: dict[str, Any] = omitted()
     standardizedProperties: Properties
 
 

@@ -1,7 +1,7 @@
 """wormholescan's operations and transactions: a message with what it moved, its sender and its transaction.
 
-Both are the same messages in two shapes, by address, transaction, chains and application. Fields about the target chain
-and about fees are left out, because no table has them.
+Both are the same messages in two shapes, by address, transaction, chains and application. Unknown fields are absent or
+empty, as in wormholescan. Fields about the target chain and about fees are left out, because no table has them.
 """
 
 import base64
@@ -197,7 +197,7 @@ def operation_json(contracts: str, row: Row, written: Row | None, payload_row: R
     vaa = decode_vaa(row["signed_vaa"])
     payload = decode_payload(contracts, vaa)
     properties = properties_json(vaa, payload)
-    sender = None if payload_row is None else payload_row["chain_sender_address"]
+    content = payload_json(payload)
     found: Json = {
         "id": message_id(row),
         "emitterChain": vaa.emitter_chain,
@@ -211,17 +211,20 @@ def operation_json(contracts: str, row: Row, written: Row | None, payload_row: R
             "guardianSetIndex": vaa.guardian_set_index,
             "isDuplicated": row["digests"] > 1,
         },
-        "content": {"payload": payload_json(payload), "standarizedProperties": properties},
-        "sourceChain": {
+        "content": known(payload=content) | {"standarizedProperties": properties},
+    }
+    tx_hash = hash_of(written)
+    sender = None if payload_row is None else payload_row["chain_sender_address"]
+    if tx_hash or sender:
+        found["sourceChain"] = {
             "chainId": vaa.emitter_chain,
             "timestamp": rfc3339(vaa.timestamp),
-            "transaction": {"txHash": hash_of(written)},
+            "transaction": {"txHash": tx_hash or ""},
             "from": sender or properties["fromAddress"],
             "status": "confirmed",
-        },
-    }
+        }
     amounts = amounts_of(payload_row)
-    return found | ({"data": amounts} if amounts["tokenAmount"] is not None else {})
+    return found | known(data=amounts if any(amounts.values()) else None)
 
 
 def transaction_json(contracts: str, row: Row, written: Row | None, payload_row: Row | None) -> Json:
@@ -231,14 +234,18 @@ def transaction_json(contracts: str, row: Row, written: Row | None, payload_row:
     return {
         "id": message_id(row),
         "timestamp": rfc3339(vaa.timestamp),
-        "txHash": hash_of(written),
+        **known(txHash=hash_of(written)),
         "emitterChain": vaa.emitter_chain,
         "emitterAddress": vaa.emitter_address.hex(),
         "emitterNativeAddress": format_emitter(contracts, vaa.emitter_chain, vaa.emitter_address),
-        **amounts_of(payload_row),
-        "payload": payload_json(payload),
+        **known(**amounts_of(payload_row), payload=payload_json(payload)),
         "standardizedProperties": properties_json(vaa, payload),
     }
+
+
+def known(**values: object) -> Json:
+    """Returns the values that are neither None nor empty."""
+    return {name: value for name, value in values.items() if value}
 
 
 def hash_of(written: Row | None) -> str | None:
@@ -247,13 +254,13 @@ def hash_of(written: Row | None) -> str | None:
     return None if text is None else transaction_key(text)
 
 
-def amounts_of(payload_row: Row | None) -> Json:
-    """Returns what a transfer moved. A field is null if the symbol or the price of its token is unknown."""
+def amounts_of(payload_row: Row | None) -> dict[str, str]:
+    """Returns what a transfer moved. A field is empty if the symbol or the price of its token is unknown."""
     found = payload_row or {}
     return {
-        "symbol": found.get("details_origin_symbol"),
-        "tokenAmount": found.get("details_amount"),
-        "usdAmount": found.get("details_notional_usd"),
+        "symbol": found.get("details_origin_symbol") or "",
+        "tokenAmount": found.get("details_amount") or "",
+        "usdAmount": found.get("details_notional_usd") or "",
     }
 
 

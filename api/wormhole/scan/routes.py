@@ -88,12 +88,15 @@ async def vaas(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Returns messages of all chains except Pythnet, or those of a transaction."""
+    """Returns messages of all chains except Pythnet, or those of a transaction.
+
+    With `appId` each has its `payload`.
+    """
     source = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
     where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
     pages = lister(network, [source], where, span=span_of(first_us, last_us), newest=newest)
     found = await numbered(pages, page, page_size, cursor)
-    return await listed(network, found, with_payload=with_payload)
+    return await listed(network, found, with_payload=with_payload or app_id is not None)
 
 
 async def vaas_of_chain(

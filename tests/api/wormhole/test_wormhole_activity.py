@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,10 +18,25 @@ from api.wormhole.scan import activity_routes as wormhole_activity
 from api.wormhole.scan import operation_routes as wormhole_operations
 from api.wormhole.scan import vaa_pages
 from db import schema
+from db.connect import StoreSettings, open_store
 from db.listing.page import Page
+from db.queries.wormhole.vaas import find_bodies
+from db.schema import wormhole_tables as tables
 from tests.api.wormhole.test_wormhole_v1 import KINDS
-from tests.api.wormhole_network import DAY_S, LAUNCH_DAY, NETWORK, SHARED_TX, Message, World, b64, plain, utc
+from tests.api.wormhole_network import (
+    DAY_S,
+    LAUNCH_DAY,
+    NETWORK,
+    SHARED_TX,
+    Message,
+    World,
+    b64,
+    plain,
+    utc,
+    write_read,
+)
 from tests.conftest import needs_shared
+from tests.sqlite_stores import create
 
 Json = dict[str, Any]
 
@@ -28,15 +45,32 @@ MOVED = ("token_transfer", "token_transfer_with_payload")
 
 
 def amounts(world: World, message: Message) -> Json:
+    """What a transfer moved, nothing if its token is unknown."""
     record = message.served
     if record["payload_kind"] not in MOVED or world.amount(message) is None:
-        return {"symbol": None, "tokenAmount": None, "usdAmount": None}
+        return {}
     symbol = world.metas[world.token_key(record)]["symbol"]
     return {"symbol": symbol, "tokenAmount": plain(world.amount(message)), "usdAmount": plain(world.usd(message))}
 
 
-def tx_hash(message: Message) -> str | None:
-    return None if message.tx_id is None else message.tx_id.removeprefix("0x")
+def sent(world: World, message: Message) -> Json:
+    """The source of an operation without its sender, nothing if its transaction is unknown."""
+    if message.tx_id is None and message.served is not world.first_transfer:
+        return {}
+    return {
+        "sourceChain": {
+            "chainId": message.served["emitter_chain"],
+            "timestamp": utc(message.served["timestamp"]),
+            "transaction": {"txHash": (message.tx_id or "").removeprefix("0x")},
+            "status": "confirmed",
+        }
+    }
+
+
+KEY_OF_VAAS = ("emitter_chain", "emitter_address", "seq_range", "sequence_key", "row_key")
+
+UNDECODED = ("generic",)
+"""Kinds of payloads that have no `payload`."""
 
 
 async def all_of(client: httpx.AsyncClient, path: str, name: str, **params: Any) -> list[Json]:
@@ -59,10 +93,12 @@ def checked(world: World, found: Iterable[Json], expected: list[Message]) -> Non
     for operation, message in zip(found, expected, strict=True):
         record = message.served
         content = operation.pop("content")
-        assert content.keys() == {"payload", "standarizedProperties"}
+        assert content.pop("standarizedProperties")
+        assert content.keys() == (set() if record["payload_kind"] in UNDECODED else {"payload"})
+        assert None not in content.values()
         native = operation["emitterAddress"].pop("native")
         assert native
-        sender = operation["sourceChain"].pop("from")
+        sender = operation["sourceChain"].pop("from") if "sourceChain" in operation else None
         if record is world.first_transfer:
             assert sender == "aNativeSender"
         data = amounts(world, message)
@@ -72,13 +108,7 @@ def checked(world: World, found: Iterable[Json], expected: list[Message]) -> Non
             "emitterAddress": {"hex": record["emitter_address"]},
             "sequence": str(record["sequence"]),
             "vaa": {"raw": b64(record["hex"]), "guardianSetIndex": record["guardian_set"], "isDuplicated": False},
-            "sourceChain": {
-                "chainId": record["emitter_chain"],
-                "timestamp": utc(record["timestamp"]),
-                "transaction": {"txHash": tx_hash(message)},
-                "status": "confirmed",
-            },
-        } | ({"data": data} if data["tokenAmount"] is not None else {})
+        } | sent(world, message) | ({"data": data} if data else {})
 
 
 def of_all(world: World) -> list[Message]:
@@ -380,21 +410,93 @@ async def test_operations_of_a_transaction_and_one_by_id(signed: httpx.AsyncClie
 async def test_transactions_are_the_same_messages(signed: httpx.AsyncClient, world: World) -> None:
     found = await all_of(signed, "transactions", "transactions", pageSize=20)
     everything = of_all(world)
-    assert sum(amounts(world, each)["usdAmount"] is not None for each in everything) > 1
+    assert sum("usdAmount" in amounts(world, each) for each in everything) > 1
     for each, message in zip(found, everything, strict=True):
         record = message.served
         assert each == (await signed.get(f"{API}/transactions/{record['message_id']}")).json()
         assert each.pop("emitterNativeAddress")
         assert each.pop("standardizedProperties")["fromChain"] == record["emitter_chain"]
-        del each["payload"]
-        assert each == {
+        assert (each.pop("payload", None) is None) == (record["payload_kind"] in UNDECODED)
+        hashes = {} if message.tx_id is None else {"txHash": message.tx_id.removeprefix("0x")}
+        assert each == hashes | {
             "id": record["message_id"],
             "timestamp": utc(record["timestamp"]),
-            "txHash": tx_hash(message),
             "emitterChain": record["emitter_chain"],
             "emitterAddress": record["emitter_address"],
             **amounts(world, message),
         }
+
+
+@pytest.mark.parametrize(
+    ("transaction", "sender", "amounts", "data"),
+    [
+        (None, None, {}, {}),
+        ("0x" + "5a" * 32, None, {"details_amount": "1.5"}, {"symbol": "", "tokenAmount": "1.5", "usdAmount": ""}),
+        (
+            None,
+            "aSender",
+            {"details_amount": "1.5", "details_origin_symbol": ""},
+            {"symbol": "", "tokenAmount": "1.5", "usdAmount": ""},
+        ),
+        (
+            "0x" + "5a" * 32,
+            "aSender",
+            {"details_origin_symbol": "ORIGIN"},
+            {"symbol": "ORIGIN", "tokenAmount": "", "usdAmount": ""},
+        ),
+    ],
+)
+async def test_unknown_fields_are_absent_or_empty_and_never_null(
+    wormhole_store: Any,
+    world: World,
+    tmp_path: Path,
+    transaction: str | None,
+    sender: str | None,
+    amounts: Json,
+    data: Json,
+) -> None:
+    """As the structs of wormholescan with omitempty: TransactionDetail and OperationResponse, whose `data` is a map."""
+    record = world.first_transfer
+    place = record["emitter_chain"], record["emitter_address"], record["sequence"]
+    bodies = [each for each in await find_bodies(wormhole_store, *place) if each["digest"]]
+    payload = await wormhole_store.get(tables.vaa_payloads, (record["row_key"], record["digest"]))
+    unknown = {name: None for name in payload if name.startswith("details_")} | {"chain_sender_address": sender}
+    of_message = dict.fromkeys(bodies[0]) | {name: bodies[0][name] for name in KEY_OF_VAAS}
+    settings = StoreSettings(f"sqlite:///{tmp_path}", NETWORK)
+    create(settings)
+    with closing(open_store(settings, writable=True)) as store:
+        bodies.append(of_message | {"digest": "", "initiating_tx_id": transaction})
+        write_read(store, {tables.vaas: bodies, tables.vaa_payloads: [payload | unknown | amounts]})
+        app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+            operation, transacted = [
+                (await client.get(f"{API}/{listing}/{record['message_id']}")).json()
+                for listing in ("operations", "transactions")
+            ]
+            parsed = (await client.post(f"{API}/vaas/parse", json={"vaa": b64(record["hex"])})).json()
+    payload_json, properties = parsed["parsedPayload"], parsed["standardizedProperties"]
+    head: Json = {"id": record["message_id"], "emitterChain": record["emitter_chain"]}
+    source = {
+        "chainId": record["emitter_chain"],
+        "timestamp": utc(record["timestamp"]),
+        "transaction": {"txHash": "" if transaction is None else "5a" * 32},
+        "from": sender or "",
+        "status": "confirmed",
+    }
+    native = operation["emitterAddress"]["native"]
+    assert operation == head | {
+        "emitterAddress": {"hex": record["emitter_address"], "native": native},
+        "sequence": str(record["sequence"]),
+        "vaa": {"raw": b64(record["hex"]), "guardianSetIndex": record["guardian_set"], "isDuplicated": False},
+        "content": {"payload": payload_json, "standarizedProperties": properties},
+    } | ({} if transaction is sender is None else {"sourceChain": source}) | ({"data": data} if data else {})
+    assert transacted == head | {
+        "timestamp": utc(record["timestamp"]),
+        "emitterAddress": record["emitter_address"],
+        "emitterNativeAddress": native,
+        "payload": payload_json,
+        "standardizedProperties": properties,
+    } | ({} if transaction is None else {"txHash": "5a" * 32}) | {name: each for name, each in data.items() if each}
 
 
 def date(day: int) -> str:

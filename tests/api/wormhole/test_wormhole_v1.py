@@ -16,11 +16,9 @@ from api.network import NetworkMount
 from api.wormhole.ours import routes as wormhole_ours
 from api.wormhole.signatures import signatures_of_body
 from db.connect import StoreSettings, open_store
-from db.model import Table, Type
 from db.queries.wormhole.vaas import find_bodies, list_signatures
 from db.schema import wormhole_tables as tables
-from db.store import Row
-from tests.api.wormhole_network import NETWORK, SHARED_TX, Message, World, b64, utc, write
+from tests.api.wormhole_network import NETWORK, SHARED_TX, Message, World, b64, utc, write_read
 from tests.ledger.wormhole.cases import public_sets
 from tests.sqlite_stores import create
 
@@ -164,7 +162,13 @@ async def test_by_chain_and_emitter_and_where_a_transfer_goes(signed: httpx.Asyn
 @pytest.mark.parametrize("app_id", sorted(set(KINDS.values())))
 async def test_by_application(signed: httpx.AsyncClient, world: World, app_id: str) -> None:
     expected = checked(world, lambda each: KINDS.get(each["payload_kind"]) == app_id)
-    assert [observed(each) for each in await all_of(signed, "vaas", appId=app_id)] == expected != []
+    found = await all_of(signed, "vaas", appId=app_id)
+    assert [observed(each) for each in found] == expected != []
+    for parsed in ("true", "false"):
+        assert await all_of(signed, "vaas", appId=app_id, parsedPayload=parsed) == found
+    whole = [(await signed.get(f"{API}/vaas/{each['id']}?parsedPayload=true")).json()["data"] for each in found]
+    assert found == whole
+    assert any("payload" in each for each in found)
 
 
 async def test_by_transaction_in_any_spelling(signed: httpx.AsyncClient, world: World) -> None:
@@ -436,12 +440,6 @@ async def test_observations_of_a_message_have_pages_as_other_lists(signed: httpx
     assert (answer.status_code, answer.json()["code"]) == (400, 3)
 
 
-def written(table: Table, row: Row) -> Row:
-    """A row that was read, as it is written: hex as bytes."""
-    hexadecimal = {each.name for each in table.columns if each.type is Type.HEX}
-    return {name: bytes.fromhex(each) if name in hexadecimal else each for name, each in row.items()}
-
-
 async def test_observations_of_two_bodies_of_a_message_are_in_the_order_of_their_times(
     wormhole_store: Any, world: World, tmp_path: Path
 ) -> None:
@@ -458,9 +456,7 @@ async def test_observations_of_two_bodies_of_a_message_are_in_the_order_of_their
             for digest, later, canonical in digests
         ]
         signed_by = [each | {"digest": digest} for digest, _, _ in digests for each in signatures]
-        write(store, {table: [written(table, each) for each in rows] for table, rows in (
-            (tables.vaas, bodies), (tables.vaa_signatures, signed_by)
-        )})  # fmt: skip
+        write_read(store, {tables.vaas: bodies, tables.vaa_signatures: signed_by})
         app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
             found = {
