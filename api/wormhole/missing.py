@@ -8,12 +8,18 @@ from api.http.operations import Operation
 from api.http.params import path
 from api.http.responses import GrpcErrorResponse, Json
 from api.network import NetworkMount
-from api.wormhole.params import SIGNER, Chain, Emitter, SequenceNumber
+from api.wormhole.guardian.params import BatchNonce, BatchTransaction, GuardianChain
+from api.wormhole.params import SIGNER, Chain, Digest, Emitter, SequenceNumber
 
 GOVERNOR = "the governor delays messages that guardians have not signed yet; an archive has signed ones"
 TARGET = "a VAA contains nothing about its transaction on the target chain; operations have the one that sent it"
 RELAYS = "a VAA contains nothing about its delivery by a relayer"
 HEARTBEATS = "an archive does not listen to guardians, so it has no heartbeats"
+BATCHES = "guardians publish no batches; signed_vaa returns each message of a transaction"
+MANAGER = "the manager of a guardian signs transactions for other chains; an archive has messages"
+PROTOCOLS = "wormholescan reads these numbers from servers of other protocols; an archive has messages"
+SUPPLY = "the supply of W follows from its unlocking schedule; an archive has messages"
+NATIVE_TRANSFERS = "anyone can send messages of native token transfers; an archive does not know which moved tokens"
 
 GuardianAddress = Annotated[str, path("guardian_address", SIGNER.type, SIGNER.meaning, SIGNER.example)]
 
@@ -56,6 +62,33 @@ def of_message(reason: str) -> Callable[..., Awaitable[Json]]:
     return handle
 
 
+def of_guardians_message(reason: str) -> Callable[..., Awaitable[Json]]:
+    """Returns a handler of a message, with the guardians' chain names, that raises NotKept."""
+
+    async def handle(network: NetworkMount, chain: GuardianChain, emitter: Emitter, sequence: SequenceNumber) -> Json:  # noqa: ARG001
+        raise NotKept(reason)
+
+    return handle
+
+
+def of_body(reason: str) -> Callable[..., Awaitable[Json]]:
+    """Returns a handler of a body by its digest that raises NotKept."""
+
+    async def handle(network: NetworkMount, digest: Digest) -> Json:  # noqa: ARG001
+        raise NotKept(reason)
+
+    return handle
+
+
+def of_batch(reason: str) -> Callable[..., Awaitable[Json]]:
+    """Returns a handler of a batch of messages that raises NotKept."""
+
+    async def handle(network: NetworkMount, chain: GuardianChain, tx_id: BatchTransaction, nonce: BatchNonce) -> Json:  # noqa: ARG001
+        raise NotKept(reason)
+
+    return handle
+
+
 def missing(where: str, name: str, handle: Callable[..., Awaitable[Json]], meaning: str) -> Operation:
     """Returns an operation that always returns 501."""
     handle.__name__, handle.__doc__ = name, f"{meaning}\n\n{ALWAYS}"
@@ -64,6 +97,8 @@ def missing(where: str, name: str, handle: Callable[..., Awaitable[Json]], meani
 
 _MESSAGE = "{chain}/{emitter}/{sequence}"
 _GOVERNOR = "An archive has no governor."
+_SUPPLY = "An archive does not know the supply of the token W."
+_MANAGER = "An archive has no manager."
 
 _OF_NETWORK = ("limit", "config", "status", "notional/limit", "notional/available", "enqueued_vaas", "vaas")
 _OF_CHAIN = ("notional/limit", "notional/available", "notional/max_available", "enqueued_vaas")
@@ -81,6 +116,20 @@ MISSING_IN_SCAN = (
     *(governor(where, "", of_network(GOVERNOR)) for where in _OF_NETWORK),
     *(governor(where, "chain", of_chain(GOVERNOR)) for where in _OF_CHAIN),
     *(governor(where, "guardian_address", of_guardian(GOVERNOR)) for where in ("config", "status")),
+    missing("/protocols/stats", "protocols_stats", of_network(PROTOCOLS), "An archive does not know other protocols."),
+    *(
+        missing(f"/supply{part}", f"supply{part.replace('/', '_')}", of_network(SUPPLY), _SUPPLY)
+        for part in ("", "/circulating", "/total")
+    ),
+    *(
+        missing(
+            f"/native-token-transfer/{part}",
+            f"native_token_transfer_{part.replace('-', '_')}",
+            of_network(NATIVE_TRANSFERS),
+            "An archive does not sum native token transfers.",
+        )
+        for part in ("summary", "activity", "transfer-by-time", "top-address", "top-holder")
+    ),
 )
 """wormholescan's operations."""
 
@@ -91,7 +140,15 @@ MISSING_IN_GUARDIAN = (
         for where in ("available_notional_by_chain", "enqueued_vaas", "token_list")
     ),
     missing(
-        f"/governor/is_vaa_enqueued/{_MESSAGE}", "guardian_governor_is_vaa_enqueued", of_message(GOVERNOR), _GOVERNOR
+        f"/governor/is_vaa_enqueued/{_MESSAGE}",
+        "guardian_governor_is_vaa_enqueued",
+        of_guardians_message(GOVERNOR),
+        _GOVERNOR,
+    ),
+    missing(f"/manager/signed_vaa/{_MESSAGE}", "guardian_manager_of_message", of_guardians_message(MANAGER), _MANAGER),
+    missing("/manager/signed_vaa/{hash}", "guardian_manager_of_body", of_body(MANAGER), _MANAGER),
+    missing(
+        "/signed_batch_vaa/{chain}/{trxID}/{nonce}", "guardian_signed_batch_vaa", of_batch(BATCHES), "Not in guardians."
     ),
 )
 """The guardian's operations."""

@@ -1,7 +1,7 @@
 """Parameters that the Wormhole families share.
 
-A chain is Wormhole's chain ID. Addresses are hex of 32 bytes; where wormholescan accepts more, also with 0x, without
-leading zeros, or as their chain writes them.
+A chain is Wormhole's chain ID. Addresses are hex of 32 bytes, also with 0x, without leading zeros, or as their chain
+writes them, except in the event database.
 """
 
 from dataclasses import dataclass, replace
@@ -167,7 +167,6 @@ _ONLY_APP = "Only messages of appId alone. No effect here: `appIds` never names 
 _PAYLOAD_TYPE = "Only messages whose payload has one of these values of `payloadType`, of any bridge"
 
 Chain = Annotated[int, CHAIN]
-EmitterHex = Annotated[str, EMITTER_HEX]
 SequenceNumber = Annotated[int, SEQUENCE]
 Emitter = Annotated[str, EMITTER]
 Contiguity = Annotated[

@@ -1,6 +1,7 @@
 """The REST API of a guardian: signed VAAs by id, and the current guardian set.
 
-Bodies and errors are the guardian's. As there, a message without a quorum of signatures is not found.
+Bodies and errors are the guardian's. As there, a message without a quorum of signatures is not found. Chains have also
+the names that grpc-gateway accepts, emitters the forms of wormholescan, which serves the same paths.
 """
 
 import base64
@@ -9,8 +10,9 @@ from api.http.errors import NotReady, guardian_error_body
 from api.http.operations import Family, Operation
 from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
+from api.wormhole.guardian.params import GuardianChain
 from api.wormhole.missing import MISSING_IN_GUARDIAN
-from api.wormhole.params import Chain, EmitterHex, SequenceNumber
+from api.wormhole.params import Emitter, SequenceNumber, emitter_of
 from api.wormhole.responses import CurrentGuardianSet, SignedVaa
 from db.queries.wormhole.vaas import get_verified, list_guardian_sets
 from ledger.wormhole.addresses import format_checksummed
@@ -35,9 +37,9 @@ async def find_current_set(network: NetworkMount) -> tuple[int, list[str]]:
     return current["guardian_set_index"], [format_checksummed(bytes.fromhex(each)) for each in current["addresses"]]
 
 
-async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
+async def signed_vaa(network: NetworkMount, chain: GuardianChain, emitter: Emitter, sequence: SequenceNumber) -> Json:
     """Returns a message with the signatures of a quorum."""
-    found = await find_signed_vaa(network, chain, emitter, sequence)
+    found = await find_signed_vaa(network, chain, emitter_of(chain, emitter), sequence)
     return {"vaaBytes": base64.b64encode(found).decode()}
 
 
@@ -57,4 +59,5 @@ GUARDIAN_V1 = Family(
     wrap=lambda value: value,
     error_body=guardian_error_body,
     errors=GRPC_ERRORS,
+    takes_slash=True,
 )

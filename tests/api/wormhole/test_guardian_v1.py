@@ -1,13 +1,16 @@
 """The guardian API, and that families of one protocol never serve a network of the other."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+import base58
 import httpx
 import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from api.wormhole.guardian.params import parse_chain
 from cli.serving import make_app
 from cli.settings import read
 from db.admin.migrate import migrate
@@ -16,7 +19,10 @@ from db.store import WritableStore
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.api.wormhole_network import NETWORK, World, b64
-from tests.ledger.wormhole.cases import public_sets
+from tests.ledger.wormhole.cases import VECTORS, public_sets
+
+CHAIN = "an integer from 0 to 65535, or a name such as CHAIN_ID_SEI"
+EMITTER = "up to 64 hex digits, with or without 0x, or an address as that chain writes it"
 
 
 def client_of(networks: dict[str, NetworkMount], default: str, **settings: str) -> httpx.AsyncClient:
@@ -59,9 +65,11 @@ async def test_the_guardians_of_now_are_the_last_set_that_is_published(signed: h
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("65536/{emitter}/1", "parameter chain: expected an integer from 0 to 65535, found '65536'"),
-        ("2/{emitter}00/1", "parameter emitter: expected 64 hex characters, found "),
-        ("2/0x00/1", "parameter emitter: expected 64 hex characters, found '0x00'"),
+        ("65536/{emitter}/1", f"parameter chain: expected {CHAIN}, found '65536'"),
+        ("CHAIN_ID_NONE/{emitter}/1", f"parameter chain: expected {CHAIN}, found 'CHAIN_ID_NONE'"),
+        ("chain_id_sei/{emitter}/1", f"parameter chain: expected {CHAIN}, found 'chain_id_sei'"),
+        ("2/{emitter}00/1", f"parameter emitter: expected {EMITTER}, found "),
+        ("2/GugU1tP7doLeTw9hQP51xRJyS8Da1fWxuiy2rVrnMD2m/1", f"parameter emitter: expected {EMITTER}, found 'GugU"),
         ("2/{emitter}/-1", "parameter sequence: expected an integer from 0 to 18446744073709551615, found '-1'"),
         ("2/{emitter}/18446744073709551616", "parameter sequence: expected an integer from 0 to "),
     ],
@@ -70,6 +78,62 @@ async def test_a_bad_id_is_a_400_that_names_it(signed: httpx.AsyncClient, path: 
     answer = await signed.get(f"/v1/signed_vaa/{path.format(emitter='ab' * 32)}")
     assert (answer.status_code, answer.json()["code"], answer.json()["details"]) == (400, 3, [])
     assert answer.json()["message"].startswith(expected)
+
+
+async def test_an_id_has_every_form_that_guardians_or_wormholescan_accept(
+    signed: httpx.AsyncClient, world: World
+) -> None:
+    names = {int(number): name for name, number in enum_of_chains()}
+    forms = Counter()
+    for message in world.verified:
+        record = message.served
+        chain, emitter, sequence = record["emitter_chain"], record["emitter_address"], record["sequence"]
+        address = bytes.fromhex(emitter)
+        spelled = {"upper": emitter.upper(), "0x": f"0x{emitter}", "short": f"0x{emitter.lstrip('0') or '0'}"}
+        if chain == 1:
+            spelled["base58"] = base58.b58encode(address).decode()
+        expected = {"vaaBytes": b64(record["hex"])}
+        for form, each in spelled.items():
+            for prefix in ("", f"/api/{NETWORK}"):
+                answer = await signed.get(f"{prefix}/v1/signed_vaa/{chain}/{each}/{sequence}/")
+                assert (answer.status_code, answer.json()) == (200, expected), (form, record["message_id"])
+            forms[form] += 1
+        if chain in names:
+            answer = await signed.get(f"/v1/signed_vaa/{names[chain]}/{emitter}/{sequence}")
+            assert (answer.status_code, answer.json()) == (200, expected), record["message_id"]
+            forms["name"] += 1
+    assert min(forms.values()) > 2
+    assert len(forms) == 5
+
+
+async def test_every_chain_has_its_name_in_the_guardians_service(signed: httpx.AsyncClient) -> None:
+    for name, number in enum_of_chains():
+        assert parse_chain(name) == int(number)
+        answer = await signed.get(f"/v1/signed_vaa/{name}/{'ab' * 32}/1")
+        assert (answer.status_code, answer.json()["code"]) == (404, 5), name
+    assert len(enum_of_chains()) > 90
+
+
+def enum_of_chains() -> list[tuple[str, str]]:
+    """Name and number of each chain in the guardians' publicrpc.proto."""
+    return re.findall(r"(CHAIN_ID_\w+) = (\d+);", (VECTORS / "chain_ids.proto").read_text())
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"signed_batch_vaa/2/0x{'5a' * 32}/1", "guardians publish no batches; "),
+        (f"signed_batch_vaa/CHAIN_ID_ETHEREUM/{'5a' * 32}/1/?page=1", "guardians publish no batches; "),
+        (f"manager/signed_vaa/1/{'ab' * 32}/1", "the manager of a guardian signs transactions for other chains; "),
+        (f"manager/signed_vaa/{'ab' * 32}", "the manager of a guardian signs transactions for other chains; "),
+        (f"governor/is_vaa_enqueued/CHAIN_ID_SEI/0x{'ab' * 32}/1", "the governor delays messages "),
+    ],
+)
+async def test_what_an_archive_does_not_have_is_a_501(signed: httpx.AsyncClient, path: str, message: str) -> None:
+    answer = await signed.get(f"/v1/{path}")
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["details"]) == (501, 12, [])
+    assert body["message"].startswith(message)
 
 
 async def test_an_empty_store_has_no_guardians_and_is_not_healthy(tmp_path_factory: pytest.TempPathFactory) -> None:

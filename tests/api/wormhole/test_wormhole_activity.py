@@ -694,3 +694,26 @@ async def listed_ids(signed: httpx.AsyncClient, path: str, name: str, given: Jso
         found += [each["id"] for each in items]
         cursor = body["pagination"]["next"] or None
     return found
+
+
+REASONS = {
+    "protocols/stats": "wormholescan reads these numbers from servers of other protocols; an archive has messages",
+    **dict.fromkeys(
+        ("supply", "supply/circulating", "supply/total"),
+        "the supply of W follows from its unlocking schedule; an archive has messages",
+    ),
+    **{
+        f"native-token-transfer/{part}?timeSpan=1mo": (
+            "anyone can send messages of native token transfers; an archive does not know which moved tokens"
+        )
+        for part in ("summary", "activity", "transfer-by-time", "top-address", "top-holder")
+    },
+}
+"""Routes of wormholescan (api/routes/wormscan/routes.go) about things that are not in messages."""
+
+
+@pytest.mark.parametrize("path", REASONS)
+async def test_what_messages_do_not_contain_is_a_501_with_a_reason(signed: httpx.AsyncClient, path: str) -> None:
+    for prefix in (API, "/api/v1"):
+        answer = await signed.get(f"{prefix}/{path}")
+        assert (answer.status_code, answer.json()) == (501, {"code": 12, "message": REASONS[path], "details": []})
