@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import WithJsonSchema
 
-from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
+from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES, node_flag
 from api.http.errors import BadParameter
 from api.http.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM
-from api.http.params import Param, flag, hexadecimal, integer, page_size, path, reader, unchecked_text, words
+from api.http.params import Param, hexadecimal, integer, page_size, path, reader, unchecked_text, words
 
 ID = hexadecimal(32)
 OUTPUT_INDEX_MAX = 126
@@ -54,7 +54,7 @@ OUTPUT_TYPE = Param(
     "6 NFT",
     0,
 )
-INCLUDE_SPENT = flag("include-spent", "Also return spent outputs", "false")
+INCLUDE_SPENT = node_flag("include-spent", "Also return spent outputs", "false")
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
 """For Chronicle's own routes. Wallets send bech32 addresses as to a node and read only the first page."""
 
@@ -69,18 +69,23 @@ Ed25519Address = Annotated[str, ED25519_ADDRESS]
 Tag = Annotated[str, TAG]
 OutputType = Annotated[int | None, OUTPUT_TYPE]
 IncludeSpent = Annotated[bool, INCLUDE_SPENT]
-IncludeSpentInHistory = Annotated[bool, replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {"default": "true"}})]
+IncludeSpentInHistory = Annotated[
+    bool, replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {**INCLUDE_SPENT.elsewhere[CHRONICLE], "default": "true"}})
+]
 """For the route that Chronicle has: it returns spent outputs like any others. Only nodes have the bech32 route."""
 
 Included = Annotated[
-    bool, flag("included", "Only outputs of included transactions; false: also of conflicting and pending ones", "true")
+    bool,
+    node_flag("included", "Only outputs of included transactions; false: also of conflicting and pending ones", "true"),
 ]
 LedgerNone = Annotated[
-    bool, flag("ledger_none", "Also transactions without inclusion state; an archive has none of them", "true")
+    bool, node_flag("ledger_none", "Also transactions without inclusion state; an archive has none of them", "true")
 ]
-LedgerIncluded = Annotated[bool, flag("ledger_included", "Also included transactions", "true")]
-LedgerConflicting = Annotated[bool, flag("ledger_conflicting", "Also conflicting transactions", "true")]
-Expanded = Annotated[bool, flag("expanded", "Return objects with inclusion state and milestone, not only IDs", "false")]
+LedgerIncluded = Annotated[bool, node_flag("ledger_included", "Also included transactions", "true")]
+LedgerConflicting = Annotated[bool, node_flag("ledger_conflicting", "Also conflicting transactions", "true")]
+Expanded = Annotated[
+    bool, node_flag("expanded", "Return objects with inclusion state and milestone, not only IDs", "false")
+]
 StartMilestone = Annotated[int, Param("start", INDEX, "First milestone", 1, default="1")]
 EndMilestone = Annotated[int, Param("end", INDEX, "First milestone after the range", 1000, default=str(2**31 - 1))]
 PageSizeOf100 = Annotated[int, PAGE_SIZE_OF_100]

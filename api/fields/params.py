@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from api.http.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1
-from api.http.params import Param, converted, cursor, flag, integer, page_size, path, words
+from api.http.params import PARSE_BOOL, Param, converted, cursor, flag, flag_of, integer, page_size, path, words
 from db.schema import PENDING_RANGE
 from ledger.crypto.bech32 import parse_address
 
@@ -23,6 +23,9 @@ TIMESTAMP_MAX = 2**64 - 1
 
 CHRONICLE = "chronicle"
 """The dialect of mounts whose clients expect Chronicle v1."""
+
+CHRONICLE_FLAG = flag_of(*PARSE_BOOL, "on", "yes", "off", "no")
+"""Also the spellings of Rocket, which Chronicle used."""
 
 INDEX = integer(0, INDEX_MAX)
 KNOWN_INDEX = converted(INDEX, partial(min, PENDING_RANGE))
@@ -45,6 +48,11 @@ def bech32(
         return hrp, serialized
 
     return converted(str, parse, schema)
+
+
+def node_flag(name: str, meaning: str, default: str) -> Param:
+    """A flag of node REST v1 and Chronicle v1."""
+    return replace(flag(name, meaning, default), elsewhere={CHRONICLE: {"type": CHRONICLE_FLAG}})
 
 
 ADDRESS = path(
@@ -102,7 +110,7 @@ Address = Annotated[tuple[str, bytes], ADDRESS]
 MilestoneIndex = Annotated[int, MILESTONE_INDEX]
 StateIndex = Annotated[int | None, STATE_INDEX]
 MigratedAt = Annotated[int, path("migratedAt", INDEX, "Index of a milestone of the legacy network", 100)]
-Utf8 = Annotated[bool, flag("utf8", "The index or tag is text, not hex", "false")]
+Utf8 = Annotated[bool, node_flag("utf8", "The index or tag is text, not hex", "false")]
 StartTimestamp = Annotated[int | None, START_TIMESTAMP]
 EndTimestamp = Annotated[int | None, END_TIMESTAMP]
 PageSize = Annotated[int, PAGE_SIZE]

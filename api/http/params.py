@@ -139,7 +139,18 @@ class Spelled:
 
 DIGITS = Spelled(Annotated[str, Field(pattern="^[0-9]{1,20}$")])
 DAY = Annotated[date, Spelled(Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")])]
-FLAG = Annotated[bool, Spelled(Literal["true", "false", "1", "0"]), Field(description="true or false")]
+
+
+def flag_of(*spellings: str) -> Any:
+    """Flags with these spellings, which are among those that pydantic knows, in any letter case."""
+    spelled = Spelled(Annotated[str, Field(pattern=f"^(?i:{'|'.join(spellings)})$")])
+    return Annotated[bool, spelled, Field(description="true or false")]
+
+
+PARSE_BOOL = ("1", "t", "true", "0", "f", "false")
+"""The spellings of Go's strconv.ParseBool. Hornet and inx-api-core-v1 lower the text first."""
+
+FLAG = flag_of(*PARSE_BOOL)
 
 
 def text(expected: str, **limits: Any) -> Any:

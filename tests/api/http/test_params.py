@@ -19,7 +19,7 @@ from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields import chrysalis_params, inx_chronicle_params
-from api.fields.chrysalis_params import PAGE_SIZE_OF_100
+from api.fields.chrysalis_params import INCLUDE_SPENT, PAGE_SIZE_OF_100
 from api.fields.params import CHRONICLE, bech32
 from api.http import page_sizes
 from api.http.errors import BadParameter
@@ -114,10 +114,41 @@ def test_what_python_would_read_as_an_integer_is_not_one_here(text: str) -> None
         reader(integer(0, 2**32 - 1))(text)
 
 
-@given(st.text(max_size=6) | st.sampled_from(["yes", "on", "t", "True", "TRUE", "0", "1", "true", "false"]))
-def test_a_flag_is_one_of_four_words(text: str) -> None:
-    known = {"true": True, "false": False, "1": True, "0": False}
-    assert read_or_none(reader(FLAG), text) is known.get(text)
+PARSE_BOOL = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+"""The spellings of Go's strconv.ParseBool, lowered first, as Hornet and inx-api-core-v1 do."""
+
+ROCKET = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+"""The spellings of Rocket 0.5, which Chronicle uses, in any letter case."""
+
+FLAG_TEXTS = st.text(max_size=6) | st.sampled_from([*PARSE_BOOL, *ROCKET, "y", "n", "ſ", "falſe", "true\n", " true"])
+
+
+@given(FLAG_TEXTS, st.sampled_from([str, str.upper, str.title, str.swapcase]))
+def test_a_flag_is_spelled_as_its_original_reads_it(text: str, cased: Callable[[str], str]) -> None:
+    given_text = cased(text)
+    lower = given_text.lower()
+    assert read_or_none(reader(FLAG), given_text) is PARSE_BOOL.get(lower)
+    of_chronicle = INCLUDE_SPENT.at(CHRONICLE)
+    assert read_or_none(reader(of_chronicle.type), given_text) is (PARSE_BOOL | ROCKET).get(lower)
+
+
+def test_every_flag_of_chronicle_takes_rocket_s_spellings() -> None:
+    flags = {
+        argument: param
+        for family in (NODE_V1, CHRONICLE_V1)
+        for each in family.operations
+        for argument, param in arguments(each.handler).items()
+        if param.type == FLAG
+    }
+    assert flags.keys() == {
+        *("include_spent", "included", "expanded", "utf8"),
+        *("none", "conflicting"),
+    }
+    for param in flags.values():
+        assert [param.at(CHRONICLE).read(text) for text in ("On", "no")] == [True, False]
+        for text in ("On", "no"):
+            with pytest.raises(BadParameter, match=f"parameter {param.name}: expected true or false, found '{text}'"):
+                param.read(text)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=5))

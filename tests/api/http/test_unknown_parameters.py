@@ -111,6 +111,21 @@ async def test_a_name_that_nothing_has_is_ignored_only_as_an_original_does(app: 
             assert "no-such" not in str(body), each.name
 
 
+async def test_every_flag_may_be_spelled_as_python_spells_it(app: Any) -> None:
+    """A store that is away means that the server has read all parameters."""
+    flags = [
+        (each, parameter["name"])
+        for each in ROUTES
+        for parameter in each.operation.get("parameters", ())
+        if parameter["schema"].get("type") == "boolean" and parameter["name"] != "follow"
+    ]
+    assert {"include-spent", "expanded", "utf8", "hasNativeTokens", "parsedPayload"} <= {name for _, name in flags}
+    for each, name in some_of(flags):
+        for text in ("True", "T"):
+            status, body = await response_to(app, each, {name: text})
+            assert status != 400, (each.name, name, body)
+
+
 POSTED = [each for each in described() if each.method == "post" and "/wormhole/events/" in each.path]
 
 
