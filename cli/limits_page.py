@@ -99,7 +99,7 @@ like the original API.
 - `/api/v1`, `/api/core/v1`: nodes had no page size. The parameter is an extension of this server; invalid values are a
   400. The same applies to the receipts of core v2.
 - `/api/{network}`: Chronicle ignored invalid values and had no maximum. Old clients can send any value.
-- The `pageSize` of tx-history behaves like inx-api-core-v1 under every prefix, that of the indexer like inx-indexer.
+- The `pageSize` of node REST v1 behaves like inx-api-core-v1 under every prefix, that of the indexer like inx-indexer.
 
 The default is 1000. At `/api/{network}` it is 100 for the children of a message and for outputs and transactions of an
 Ed25519 address, like Chronicle's. Explorer v2 and analytics v2 use 100. Their cursors and those of the indexer contain

@@ -58,6 +58,15 @@ INCLUDE_SPENT = node_flag("include-spent", "Also return spent outputs", "false")
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
 """For Chronicle's own routes. Wallets send bech32 addresses as to a node and read only the first page."""
 
+HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
+"""Named and read as in inx-api-core-v1, in every dialect."""
+
+CORE_PAGE_SIZE = replace(
+    HISTORY_PAGE_SIZE,
+    meaning="`page_size` as inx-api-core-v1 names it. A request has only one of the two",
+    default=None,
+)
+
 MessageId = Annotated[str, MESSAGE_ID]
 TransactionId = Annotated[str, TRANSACTION_ID]
 OutputTransactionId = Annotated[str, OUTPUT_TRANSACTION_ID]
@@ -89,11 +98,11 @@ Expanded = Annotated[
 StartMilestone = Annotated[int, Param("start", INDEX, "First milestone", 1, default="1")]
 EndMilestone = Annotated[int, Param("end", INDEX, "First milestone after the range", 1000, default=str(2**31 - 1))]
 PageSizeOf100 = Annotated[int, PAGE_SIZE_OF_100]
-HistoryPageSize = Annotated[
-    int, replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
-]
-"""Named and read as in inx-api-core-v1, in every dialect."""
+NodePageSize = Annotated[int, replace(PAGE_SIZE, also=CORE_PAGE_SIZE)]
+NodePageSizeOf100 = Annotated[int, replace(PAGE_SIZE_OF_100, also=CORE_PAGE_SIZE)]
+"""For listings that inx-api-core-v1 has, too."""
 
+HistoryPageSize = Annotated[int, HISTORY_PAGE_SIZE]
 HistoryOrder = Annotated[
     bool | None,
     replace(SORT, meaning="Which end comes first; by default the newest in JSON, the oldest in CSV", default=None),

@@ -184,7 +184,8 @@ def query_names(families: Iterable[Family]) -> frozenset[str]:
 def params_of(operation: Operation) -> list[Param]:
     """Returns the parameters of an operation: those of its handler, and the format of an export."""
     chosen = [format_param(operation.exports)] if operation.exports else []
-    return [*arguments(operation.handler).values(), *chosen]
+    declared = arguments(operation.handler).values()
+    return [*declared, *(each.also for each in declared if each.also is not None), *chosen]
 
 
 def query(
@@ -209,6 +210,16 @@ def query(
             reason = f": {no_span}" if no_span and name in SPAN else ""
             raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}{reason}", text)
     return values
+
+
+def keep_one_name(param: Param, also: Param, given: dict[str, str]) -> None:
+    """Removes the name of a parameter whose value counts as missing. Raises BadParameter if both names have a value."""
+    if also.name not in given:
+        return
+    if also.is_missing(given[also.name]):
+        del given[also.name]
+    elif not param.is_missing(given.pop(param.name, None)):
+        raise BadParameter(also.name, f"only one of {param.name} and {also.name}", given[also.name])
 
 
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
@@ -238,14 +249,18 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         (name, param, param.name.lower().encode()) for name, param in params.items() if param.where == "header"
     ]
     from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
+    twins = [(name, param, param.also) for name, param in params.items() if param.also is not None]
     chooser = format_param(operation.exports).at(mount.dialect, empty_is_none=family.empty_is_none)
-    known = frozenset(from_query) | ({chooser.name} if operation.exports else set())
+    known = frozenset((*from_query, *(also.name for _, _, also in twins))) | (
+        {chooser.name} if operation.exports else set()
+    )
     required = frozenset(name for name, (_, param) in from_query.items() if param.required)
     defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
     grouped = {
         argument: {name: defaults.pop(name, None) for name in members} for argument, members in groups(handler).items()
     }
     group_of = {name: argument for argument, members in grouped.items() for name in members}
+    from_query |= {also.name: (name, also) for name, _, also in twins}
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
     by_type = forms(operation, family)
@@ -265,6 +280,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
             )
             if operation.exports:
                 scope["format"] = chooser.read(given.pop(chooser.name, None))
+            for _, param, also in twins:
+                keep_one_name(param, also, given)
             values |= defaults
             for argument, members in grouped.items():
                 values[argument] = members.copy()

@@ -53,7 +53,7 @@ NODE_V1 = PageSizes(above="400", zero="400", negative="400", unreadable="400")
 CHRONICLE_V1 = PageSizes(above="maximum", zero="default", negative="default", unreadable="default")
 
 INX_API_CORE_V1 = PageSizes(above="maximum", zero="default", negative="maximum", unreadable="maximum")
-"""For tx-history. With page size 0 the original returns no rows, which no client can want."""
+"""For each `pageSize` of node REST v1. With page size 0 the original returns no rows, which no client can want."""
 
 EXPLORER_V2 = PageSizes(above="maximum", zero="400", negative="400", unreadable="400")
 """As inx-chronicle, except for 0: there a page of no rows has a cursor to itself."""
@@ -66,7 +66,7 @@ WORMHOLESCAN = PageSizes(above="400", zero="400", negative="400", unreadable="40
 FAMILIES: Mapping[str, PageSizes] = {
     "node REST v1": NODE_V1,
     "Chronicle v1": CHRONICLE_V1,
-    "inx-api-core-v1 (tx-history)": INX_API_CORE_V1,
+    "inx-api-core-v1 (`pageSize`)": INX_API_CORE_V1,
     "explorer v2": EXPLORER_V2,
     "indexer v1": INDEXER_V1,
     "wormholescan": WORMHOLESCAN,

@@ -70,6 +70,8 @@ class Param:
     """Whether an empty text counts as missing. None: as in the family."""
     is_json_only: bool = False
     """Whether exports reject it. They ignore other parameters that they do not take."""
+    also: "Param | None" = None
+    """The same argument of the handler under another name, read in its own way. A request has one of the two."""
     _parse: Callable[[str], Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,12 +85,18 @@ class Param:
     def at(self, dialect: str, *, empty_is_none: bool = False) -> "Param":
         """The parameter in that dialect. `empty_is_none`: the rule of the family, which the parameter can override."""
         found = replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
+        if found.also is not None:
+            found = replace(found, also=found.also.at(dialect, empty_is_none=empty_is_none))
         is_open = found.where == "query" and found.empty_is_none is None
         return replace(found, empty_is_none=empty_is_none) if is_open else found
 
+    def is_missing(self, text: str | None) -> bool:
+        """Whether a text, or None, counts as missing."""
+        return text is None or bool(self.empty_is_none and not text)
+
     def read(self, text: str | None) -> object:
         """The value of a text. None returns the value of the default, or None. Raises BadParameter."""
-        if text is None or (self.empty_is_none and not text):
+        if text is None or self.is_missing(text):
             if self.required:
                 raise BadParameter(self.name, self.expected, None)
             if self.default is None:

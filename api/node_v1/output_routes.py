@@ -11,13 +11,14 @@ from api.fields.chrysalis_params import (
     Included,
     IncludeSpent,
     IncludeSpentInHistory,
+    NodePageSize,
+    NodePageSizeOf100,
     OutputId,
     OutputIndex,
     OutputTransactionId,
     OutputType,
-    PageSizeOf100,
 )
-from api.fields.params import Address, NewestFirst, PageSize, Proof, State, StateIndex
+from api.fields.params import Address, NewestFirst, Proof, State, StateIndex
 from api.fields.span_params import TimedSpan
 from api.handlers.ledger_state import ledger_index, listed_index
 from api.handlers.listing_proofs import expect_whole, under_roles, with_proofs
@@ -63,7 +64,7 @@ async def address_outputs(
     output_type: OutputType,
     include_spent: IncludeSpent,
     included: Included,
-    page_size: PageSize,
+    page_size: NodePageSize,
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
@@ -105,7 +106,7 @@ async def ed25519_outputs(
     output_type: OutputType,
     include_spent: IncludeSpentInHistory,
     included: Included,
-    page_size: PageSizeOf100,
+    page_size: NodePageSizeOf100,
     state: State,
     newest: NewestFirst,
     expanded: Expanded,

@@ -79,11 +79,11 @@ POSTED = {
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Repairs a request that schemathesis means to be valid.
 
-    The network is a served one, an index or tag that is not text is hex, a span ends after its start, rows are named in
-    one way, and a state or cursor comes from the first page of the listing as JSON. No request asks for a stream that
-    does not end, not even an invalid one. Proofs are created by the server, because no schema states that
-    parents are sorted. VAAs and applied blocks are real ones. Examples of a parameter are tried wherever its name
-    occurs.
+    The network is a served one, a page size has one name, an index or tag that is not text is hex, a span ends after
+    its start, rows are named in one way, and a state or cursor comes from the first page of the listing as JSON. No
+    request asks for a stream that does not end, not even an invalid one. Proofs are created by the server, because no
+    schema states that parents are sorted. VAAs and applied blocks are real ones. Examples of a parameter are tried
+    wherever its name occurs.
     """
     if "network" in (case.path_parameters or {}) and not case.meta.is_negative_at(ParameterLocation.PATH):
         case.path_parameters["network"] = SERVED
@@ -146,12 +146,14 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         del case.query["ledger_index"]
     if case.query.keys() >= {"ledgerIndex", "date"}:
         del case.query["date"]
+    if case.query.keys() >= {"page_size", "pageSize"}:
+        del case.query["pageSize"]
     for name, size in (("state", "page_size"), ("cursor", "pageSize")):
         if name not in case.query:
             continue
         others = {other: value for other, value in case.query.items() if other != name}
         url = case.operation.base_url.rstrip("/") + case.formatted_path
-        paged = {other: value for other, value in others.items() if other != "format"}
+        paged = {other: value for other, value in others.items() if other not in {"format", "pageSize"}}
         body = client.get(url, params=paged | {size: 1}).json()
         if isinstance(body, list):
             body = {"cursor": body[0]["id"]} if body else {}

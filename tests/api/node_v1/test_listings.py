@@ -91,6 +91,46 @@ async def test_every_address(app: Any, oracle: Oracle, page_size: int, include_s
             await check(app, f"/api/v1/addresses/{bech32}/outputs", "outputIds", ids, page_size=page_size, **query)
 
 
+def of_inx_api_core_v1(oracle: Oracle) -> list[str]:
+    """Paths and queries of the listings whose handlers in inx-api-core-v1 read `pageSize`, each with several items."""
+    parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
+    tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
+    owner = oracle.expected["addresses"][0]
+    attached = max(oracle.included, key=lambda each: len(oracle.children.get(oracle.included[each]["id"], [])))
+    return [
+        f"messages/{parent}/children?",
+        f"messages?index={tag}&",
+        f"transactions/{attached}/included-message/children?",
+        f"addresses/{owner['bech32']}/outputs?include-spent=true&",
+        f"addresses/ed25519/{owner['address']}/outputs?include-spent=true&",
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["v1", "core/v1", "testing"])
+async def test_page_size_has_the_name_of_inx_api_core_v1_as_well(
+    client: httpx.AsyncClient, oracle: Oracle, prefix: str
+) -> None:
+    """A value that inx-api-core-v1 cannot use means its maximum. With 0 it returns no rows, which nobody wants."""
+    maximum = "1000"
+    as_read = {"1": "1", "2": "2", "1001": maximum, "x": maximum, "-1": maximum, "0": maximum}
+    for listing in of_inx_api_core_v1(oracle):
+        path = f"/api/{prefix}/{listing}"
+        for given, read in as_read.items():
+            named, known = [await client.get(f"{path}{name}") for name in (f"pageSize={given}", f"page_size={read}")]
+            assert (named.status_code, named.json()) == (known.status_code, known.json()) == (200, known.json()), path
+            assert named.json()["data"]["maxResults"] == int(read)
+        default = await client.get(path)
+        for query in ("pageSize=", "page_size=&pageSize=", "pageSize=&page_size="):
+            assert (await client.get(f"{path}{query}")).json() == default.json(), (path, query)
+        for query in ("pageSize=1&page_size=", "page_size=&pageSize=1", "page_size=1&pageSize="):
+            assert (await client.get(f"{path}{query}")).json()["data"]["maxResults"] == 1, (path, query)
+        for query in ("pageSize=3&page_size=3", "page_size=2&pageSize=3"):
+            both = await client.get(f"{path}{query}")
+            message = "parameter pageSize: expected only one of page_size and pageSize, found '3'"
+            assert both.status_code == 400
+            assert both.json() == {"error": {"code": "400", "message": message}}, (path, query)
+
+
 async def test_whole_bodies_of_first_pages(client: httpx.AsyncClient, oracle: Oracle) -> None:
     parent, children = max(oracle.children.items(), key=lambda item: len(item[1]))
     tag, tagged = max(oracle.tagged.items(), key=lambda item: len(item[1]))

@@ -82,7 +82,8 @@ def main() -> None:
         ask = asking[operation].sync_detailed
         hints = get_type_hints(ask)
         names = {plain(name): name for name in hints}
-        arguments = {names[plain(name)]: typed(value, hints[names[plain(name)]]) for name, value in given.items()}
+        as_named = {name: name if name in hints else names[plain(name)] for name in given}
+        arguments = {as_named[name]: typed(value, hints[as_named[name]]) for name, value in given.items()}
         found = ask(client=client, **arguments)
         if isinstance(found.parsed, file):
             answer = found.parsed.payload.read().hex()
