@@ -8,6 +8,7 @@ only `{name:path}` takes all that follow. A trailing slash makes another path, u
 unknown paths have the body of the first family at the longest known prefix.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -19,12 +20,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.http.errors import MethodNotAllowed, NoSuchRoute, error_body
 from api.http.operation_route import OperationRoute
 
-PREFLIGHT = {
-    "access-control-allow-headers": (
-        "Content-Type, Authorization, X-API-Key, Last-Event-ID, X-Grpc-Web, X-User-Agent, Grpc-Timeout"
-    ),
-    "access-control-max-age": "86400",
-}
+PREFLIGHT = {"access-control-max-age": "86400", "vary": "Access-Control-Request-Headers"}
+ALLOWED_HEADERS = "Content-Type, Authorization, X-API-Key, Last-Event-ID, X-Grpc-Web, X-User-Agent, Grpc-Timeout"
+"""For preflight requests that name no headers."""
+
+REQUESTED_MAX_BYTES = 1024
+FIELD_NAMES = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}( ?, ?[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}){0,31}")
+"""Up to 32 names of headers (RFC 9110, section 5.6.2), as browsers list them."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,18 @@ class Node:
 def allowed(node: Node) -> list[str]:
     """Returns the methods that this node serves."""
     return [*node.methods, *(["HEAD"] if "GET" in node.methods else []), "OPTIONS"]
+
+
+def allowed_headers(scope: Scope) -> str:
+    """Returns the request headers that a preflight response allows: those that the request names, as the originals do.
+
+    Only a list of at most 32 names of headers is returned. Allowing any header gives websites no rights, because this
+    server has no cookies and other programs can send every header anyway.
+    """
+    requested = b",".join(value for name, value in scope["headers"] if name == b"access-control-request-headers")
+    if len(requested) > REQUESTED_MAX_BYTES or not FIELD_NAMES.fullmatch(requested):
+        return ALLOWED_HEADERS
+    return ", ".join(name.strip() for name in requested.decode("ascii").split(","))
 
 
 class OperationRouter:
@@ -117,8 +131,11 @@ class OperationRouter:
         elif not node.methods:
             raise NoSuchRoute(scope["path"])
         elif method == "OPTIONS":
-            await Response(
-                status_code=204, headers={"access-control-allow-methods": ", ".join(allowed(node)), **PREFLIGHT}
-            )(scope, receive, send)
+            headers = {
+                "access-control-allow-methods": ", ".join(allowed(node)),
+                "access-control-allow-headers": allowed_headers(scope),
+                **PREFLIGHT,
+            }
+            await Response(status_code=204, headers=headers)(scope, receive, send)
         else:
             raise MethodNotAllowed(method, ", ".join(allowed(node)))

@@ -16,6 +16,59 @@ async def test_preflight_allows_what_old_clients_send(client: httpx.AsyncClient)
     assert {"content-type", "authorization"} <= {name.strip() for name in allowed.split(",")}
 
 
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
+"""The characters of a token in RFC 9110, section 5.6.2."""
+
+
+@pytest.mark.parametrize("path", ["/api/v1/messages", "/api/core/v2/info", "/api/testing/sync", "/docs"])
+@pytest.mark.parametrize(
+    "requested",
+    [
+        "x-requested-with",
+        "cache-control,if-none-match,sentry-trace,x-requested-with",
+        "Authorization, Baggage",
+        NAMES[:40],
+        NAMES[40:],
+        ",".join(f"x-{number}" for number in range(32)),
+        ",".join(["x" * 63] * 16),
+    ],
+)
+async def test_preflight_allows_the_headers_that_the_browser_names(
+    client: httpx.AsyncClient, path: str, requested: str
+) -> None:
+    answer = await client.options(path, headers=[(b"origin", b"https://dapp.test"), *preflight(requested).items()])
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-headers"].replace(" ", "") == requested.replace(" ", "")
+    assert "access-control-request-headers" in answer.headers["vary"].lower().split(", ")
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "requested",
+    [
+        *("", ",", "x-a,", ",x-a", "x-a,,x-b", "x-a;x-b", "x a", "x-a:", '"x"', "(x)", "x-a\tx-b", "é", "x\x00y"),
+        *("x" * 65, ",".join(f"x-{number}" for number in range(33)), ",".join(["x" * 64] * 16), "x," * 5000),
+    ],
+)
+async def test_preflight_returns_nothing_but_names_of_headers(client: httpx.AsyncClient, requested: str) -> None:
+    bare = await client.options("/api/v1/info", headers={"Origin": "https://dapp.test"})
+    answer = await client.options("/api/v1/info", headers=[*preflight(requested).items()])
+    assert (answer.status_code, answer.content) == (bare.status_code, bare.content) == (204, b"")
+    for name in ("access-control-allow-headers", "access-control-allow-methods", "vary"):
+        assert answer.headers[name] == bare.headers[name]
+
+
+async def test_preflight_reads_names_from_several_lines(client: httpx.AsyncClient) -> None:
+    lines = [("Access-Control-Request-Headers", name) for name in ("x-a", "x-b")]
+    assert (await client.options("/api/v1/info", headers=lines)).headers["access-control-allow-headers"] == "x-a, x-b"
+
+
+def preflight(requested: str) -> dict[bytes, bytes]:
+    """The header of a preflight request, with any bytes."""
+    return {b"access-control-request-headers": requested.encode()}
+
+
 @pytest.mark.parametrize(
     ("path", "methods"), [("/api/v1/info", "GET, HEAD, OPTIONS"), ("/api/poi/v1/validate", "POST, OPTIONS")]
 )
