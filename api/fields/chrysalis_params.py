@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
-from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES, node_flag
+from api.fields.params import ADDRESS, CHRONICLE, INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES, bech32, node_flag
 from api.http.errors import BadParameter
 from api.http.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM
 from api.http.params import Param, hexadecimal, integer, page_size, path, reader, unchecked_text, words
@@ -74,6 +74,9 @@ OutputId = Annotated[str, OUTPUT_ID]
 OutputIndex = Annotated[
     int, path("outputIndex", integer(0, OUTPUT_INDEX_MAX), "Index of an output in its transaction", 0)
 ]
+NodeAddress = Annotated[tuple[str, bytes], replace(ADDRESS, type=Annotated[bech32(), BeforeValidator(str.lower)])]
+"""Nodes lower the text first, so they accept addresses that mix upper and lower case, which Bech32 forbids."""
+
 Ed25519Address = Annotated[str, ED25519_ADDRESS]
 Tag = Annotated[str, TAG]
 OutputType = Annotated[int | None, OUTPUT_TYPE]

@@ -7,9 +7,9 @@ default CSV has the oldest transaction first, as in the original.
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
-from api.fields.chrysalis_params import Ed25519Address, HistoryOrder, HistoryPageSize
+from api.fields.chrysalis_params import Ed25519Address, HistoryOrder, HistoryPageSize, NodeAddress
 from api.fields.inclusion_state import inclusion
-from api.fields.params import Address, Proof, State
+from api.fields.params import Proof, State
 from api.fields.span_params import TimedSpan
 from api.handlers.listing_proofs import with_proof
 from api.http.operations import Operation
@@ -41,7 +41,7 @@ NO_CONFLICT = 0
 
 async def tx_history(
     network: NetworkMount,
-    address: Address,
+    address: NodeAddress,
     page_size: HistoryPageSize,
     state: State,
     newest: HistoryOrder,
@@ -121,7 +121,7 @@ def history_item(row: Row, conflict_reason: int | None) -> Json:
 
 
 async def tx_history_csv(
-    network: NetworkMount, address: Address, newest: HistoryOrder, span: TimedSpan
+    network: NetworkMount, address: NodeAddress, newest: HistoryOrder, span: TimedSpan
 ) -> AsyncGenerator[str]:
     """Yields the history of an address between two ends, one page per part."""
     serialized = network.address(address)

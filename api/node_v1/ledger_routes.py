@@ -4,8 +4,8 @@ Endpoints that need a live node return 501 with the reason.
 """
 
 from api.era_routing import Era
-from api.fields.chrysalis_params import Ed25519Address
-from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State, StateIndex
+from api.fields.chrysalis_params import Ed25519Address, NodeAddress
+from api.fields.params import MigratedAt, OldestFirst, PageSize, State, StateIndex
 from api.fields.span_params import Span
 from api.handlers.ledger_state import list_receipts, state_index, treasury, utxo_changes
 from api.http.errors import NotKept
@@ -22,7 +22,7 @@ from ledger.chrysalis.json import payload_json
 from ledger.chrysalis.transaction import ED25519
 
 
-async def balance(network: NetworkMount, address: Address, at: StateIndex) -> Json:
+async def balance(network: NetworkMount, address: NodeAddress, at: StateIndex) -> Json:
     """Returns the balance of an address at ledgerIndex, 0 for an address without history."""
     return await balance_of(network, network.address(address), at)
 

@@ -11,6 +11,7 @@ from api.fields.chrysalis_params import (
     Included,
     IncludeSpent,
     IncludeSpentInHistory,
+    NodeAddress,
     NodePageSize,
     NodePageSizeOf100,
     OutputId,
@@ -18,7 +19,7 @@ from api.fields.chrysalis_params import (
     OutputTransactionId,
     OutputType,
 )
-from api.fields.params import Address, NewestFirst, Proof, State, StateIndex
+from api.fields.params import NewestFirst, Proof, State, StateIndex
 from api.fields.span_params import TimedSpan
 from api.handlers.ledger_state import ledger_index, listed_index
 from api.handlers.listing_proofs import expect_whole, under_roles, with_proofs
@@ -60,7 +61,7 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
 
 async def address_outputs(
     network: NetworkMount,
-    address: Address,
+    address: NodeAddress,
     output_type: OutputType,
     include_spent: IncludeSpent,
     included: Included,

@@ -125,6 +125,22 @@ async def test_an_address_of_another_network_or_with_a_typo_is_named(
 
 
 @ON_ONE_STORE
+async def test_a_bech32_address_may_mix_cases_where_a_node_reads_it(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    """Hornet and inx-api-core-v1 lower the text; inx-chronicle parses it as it is."""
+    lower = oracle.expected["addresses"][0]["bech32"]
+    for mixed in (lower.title(), lower[:9] + lower[9:].upper(), lower.upper()):
+        for prefix in ("v1", "core/v1", "testing"):
+            for path in ("", "/outputs", "/tx-history"):
+                found, wanted = [await client.get(f"/api/{prefix}/addresses/{each}{path}") for each in (mixed, lower)]
+                assert (found.status_code, found.content) == (200, wanted.content), (prefix, mixed, path)
+        answer = await client.get(f"/api/explorer/v2/balance/{mixed}")
+        assert answer.status_code == (200 if mixed == lower.upper() else 400)
+    typo = lower[:-1] + ("q" if lower[-1] != "q" else "p")
+    message = assert_shape(await client.get(f"/api/v1/addresses/{typo.title()}"), 400)
+    assert message.startswith("parameter address: expected a bech32 address, found ")
+
+
+@ON_ONE_STORE
 async def test_a_damaged_state_is_named_or_means_the_same(app: Any, oracle: Oracle) -> None:
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     _, first = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3})
