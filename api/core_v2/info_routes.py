@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from api import era_routing as eras
 from api.core_v2.responses import InfoV2
 from api.era_routing import Era
-from api.fields.stardust_params import PeerId
+from api.fields.params import PeerId
 from api.http.errors import NotKept
 from api.http.operations import Handler, Operation
 from api.http.responses import ErrorResponse, Json

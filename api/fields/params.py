@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from api.http.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1
-from api.http.params import PARSE_BOOL, Param, converted, cursor, flag, flag_of, integer, page_size, path, words
+from api.http.params import PARSE_BOOL, Param, converted, cursor, flag, flag_of, integer, page_size, path, text, words
 from db.schema import PENDING_RANGE
 from ledger.crypto.bech32 import parse_address
 
@@ -20,6 +20,9 @@ INDEX_MAX = 2**32 - 1
 
 TIMESTAMP_MAX = 2**64 - 1
 """Chronicle's timestamps are u64."""
+
+PEER_ID_MAX = 128
+"""Most characters of the ID of a peer. No ID is read: an archive has no peers."""
 
 CHRONICLE = "chronicle"
 """The dialect of mounts whose clients expect Chronicle v1."""
@@ -62,6 +65,12 @@ ADDRESS = path(
     "atoi1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j927htlge",
 )
 MILESTONE_INDEX = path("index", INDEX, "Index of a milestone", 1)
+PEER_ID = path(
+    "peerId",
+    text(f"text of at most {PEER_ID_MAX} characters", max_length=PEER_ID_MAX),
+    "ID of a peer",
+    "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32",
+)
 START_TIMESTAMP = Param(
     "start_timestamp",
     integer(0, TIMESTAMP_MAX),
@@ -109,6 +118,7 @@ STATE_INDEX = Param(
 Address = Annotated[tuple[str, bytes], ADDRESS]
 MilestoneIndex = Annotated[int, MILESTONE_INDEX]
 StateIndex = Annotated[int | None, STATE_INDEX]
+PeerId = Annotated[str, PEER_ID]
 MigratedAt = Annotated[int, path("migratedAt", INDEX, "Index of a milestone of the legacy network", 100)]
 Utf8 = Annotated[bool, node_flag("utf8", "The index or tag is text, not hex", "false")]
 StartTimestamp = Annotated[int | None, START_TIMESTAMP]

@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-from api.http.params import hexadecimal, path, text
-
-PEER_ID_MAX = 128
+from api.http.params import hexadecimal, path
 
 ID = hexadecimal(32, may_have_0x=True)
 OUTPUT_ID_TYPE = hexadecimal(34, may_have_0x=True)
@@ -22,15 +20,8 @@ OUTPUT_ID = path(
 MILESTONE_ID = path(
     "milestoneId", ID, "ID of a milestone", "0x5db09e1666cdd1ec1896763fc56c3bdc9abcb15f323fa3d18bd83d871da633bc"
 )
-PEER_ID = path(
-    "peerId",
-    text(f"text of at most {PEER_ID_MAX} characters", max_length=PEER_ID_MAX),
-    "ID of a peer",
-    "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32",
-)
 
 BlockId = Annotated[str, BLOCK_ID]
 TransactionId = Annotated[str, TRANSACTION_ID]
 OutputId = Annotated[str, OUTPUT_ID]
 MilestoneId = Annotated[str, MILESTONE_ID]
-PeerId = Annotated[str, PEER_ID]

@@ -5,7 +5,7 @@ Endpoints that need a live node return 501 with the reason.
 
 from api.era_routing import Era
 from api.fields.chrysalis_params import Ed25519Address, NodeAddress
-from api.fields.params import MigratedAt, OldestFirst, PageSize, State, StateIndex
+from api.fields.params import MigratedAt, OldestFirst, PageSize, PeerId, State, StateIndex
 from api.fields.span_params import Span
 from api.handlers.ledger_state import list_receipts, state_index, treasury, utxo_changes
 from api.http.errors import NotKept
@@ -97,6 +97,14 @@ async def peers(network: NetworkMount) -> Json:  # noqa: ARG001
     raise NotKept("an archive has no peers")
 
 
+async def peer(network: NetworkMount, peer_id: PeerId) -> Json:  # noqa: ARG001
+    """An archive has no peers.
+
+    The status is always 501.
+    """
+    raise NotKept("an archive has no peers")
+
+
 async def submit_message(network: NetworkMount) -> Json:  # noqa: ARG001
     """An archive does not accept messages.
 
@@ -114,5 +122,6 @@ LEDGER_V1 = (
     Operation("/receipts/{migratedAt}", receipts_of, ReceiptsResponse),
     Operation("/tips", tips, ErrorResponse, (501,), status=501),
     Operation("/peers", peers, ErrorResponse, (501,), status=501),
+    Operation("/peers/{peerId}", peer, ErrorResponse, (501,), status=501),
     Operation("/messages", submit_message, ErrorResponse, (501,), method="POST", status=501),
 )

@@ -11,6 +11,8 @@ from tests.api.oracle import Json, Oracle
 from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.clients import bodies
 
+PEER = "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32"
+
 
 class Defaults(NamedTuple):
     """A mount's defaults: items on a page of children or outputs, and whether spent ones are included."""
@@ -122,6 +124,7 @@ def of_node_routes(oracle: Oracle, defaults: Defaults) -> ApiRequests:
         "/receipts/{migratedAt}": [data(bodies.receipts(oracle, index), migratedAt=index) for index in (100, 101, 102)],
         "/tips": rejected("an archive has no tips: it attaches no messages"),
         "/peers": rejected("an archive has no peers"),
+        "/peers/{peerId}": [each._replace(given={"peerId": PEER}) for each in rejected("an archive has no peers")],
         "post /messages": rejected("an archive takes no messages: send them to a node of the network"),
     }
 

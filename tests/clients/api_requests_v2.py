@@ -8,9 +8,7 @@ from typing import Any
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
 from tests.clients import bodies
-from tests.clients.api_requests import ApiRequest, ApiRequests, rejected
-
-PEER = "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32"
+from tests.clients.api_requests import PEER, ApiRequest, ApiRequests, rejected
 
 
 def of_core_v2(ledger: StardustLedger) -> ApiRequests:

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.clients
 NEVER = {
     "messageSubmit": 501,
     "messageSubmitRaw": 501,
-    "peer": 404,
+    "peer": 501,
     "peerAdd": 405,
-    "peerDelete": 404,
+    "peerDelete": 405,
     "peers": 501,
     "tips": 501,
 }

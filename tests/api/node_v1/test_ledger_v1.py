@@ -105,6 +105,7 @@ async def test_receipts_by_legacy_milestone(client: httpx.AsyncClient, oracle: O
     [
         ("GET", "tips", "no tips"),
         ("GET", "peers", "no peers"),
+        ("GET", "peers/12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32", "no peers"),
         ("POST", "messages", "send them to a node"),
     ],
 )
