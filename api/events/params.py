@@ -50,7 +50,9 @@ Tags = Annotated[
     tuple[str, ...] | None,
     Param(
         "tag",
-        comma_separated(TAG_TYPE, "hex of tags or indexes, separated by commas", "(0x)?[0-9a-fA-F]{2,128}", KEYS_MAX),
+        comma_separated(
+            TAG_TYPE, "hex of tags or indexes, separated by commas", "(0[xX])?[0-9a-fA-F]{2,128}", KEYS_MAX
+        ),
         "Messages with one of these tags or indexes",
         "0x484f524e4554205370616d6d6572",
     ),
@@ -74,7 +76,7 @@ Outputs = Annotated[
     tuple[str, ...] | None,
     Param(
         "output",
-        comma_separated(OUTPUT_ID_TYPE, "ids of outputs, separated by commas", "(0x)?[0-9a-fA-F]{68}", KEYS_MAX),
+        comma_separated(OUTPUT_ID_TYPE, "ids of outputs, separated by commas", "(0[xX])?[0-9a-fA-F]{68}", KEYS_MAX),
         "The creation and the spending of these outputs",
         "0x071809521dc7eb42c3a3c267a32e81e152dc1d8dde0b5b8389e466f676ef011d0000",
     ),

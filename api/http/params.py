@@ -189,7 +189,7 @@ def hexadecimal(shortest: int, longest: int | None = None, *, may_have_0x: bool 
     if shortest != longest:
         pattern, expected = f"([0-9a-fA-F]{{2}}){{{shortest},{longest}}}", f"hex of {shortest} to {longest} bytes"
     if may_have_0x:
-        pattern, expected = f"(0x)?{pattern}", f"{expected}, with or without 0x"
+        pattern, expected = f"(0[xX])?{pattern}", f"{expected}, with or without 0x"
     most = 2 * longest + 2 * may_have_0x
     checked = StringConstraints(pattern=f"^{pattern}$", min_length=max(1, 2 * shortest), max_length=most, to_lower=True)
     digits = Annotated[str, checked, Field(description=expected)]

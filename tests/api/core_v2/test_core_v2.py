@@ -204,7 +204,7 @@ async def test_ids_are_read_with_and_without_0x_in_either_case(
     ):
         answers = [
             await client.get(f"{BASE}/{path.format(each)}")
-            for each in (identity, identity[2:], f"0x{identity[2:].upper()}", identity[2:].upper())
+            for each in (identity, identity[2:], f"0x{identity[2:].upper()}", identity[2:].upper(), identity.upper())
         ]
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers}) == 1

@@ -75,7 +75,7 @@ def test_whatever_is_read_as_hex_is_hex_and_nothing_but_a_value_error_comes_out(
         assert bytes.fromhex(found).hex() == found
 
 
-@given(st.binary(min_size=32, max_size=32), st.sampled_from(["", "0x"]), st.booleans())
+@given(st.binary(min_size=32, max_size=32), st.sampled_from(["", "0x", "0X"]), st.booleans())
 def test_an_id_is_read_with_or_without_0x_where_its_type_allows_it(data: bytes, prefix: str, upper: bool) -> None:
     text = prefix + (data.hex().upper() if upper else data.hex())
     assert reader(hexadecimal(32, may_have_0x=True))(text) == data.hex()
