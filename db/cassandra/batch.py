@@ -2,10 +2,10 @@
 
 Invariants:
 1. The number of unacknowledged writes is bounded.
-2. Rows of one step arrive in any order. If two have the same key the later wins, because each carries its send time.
+2. Rows of one step arrive in any order. If two have the same key the later wins, because each carries the time at which
+   it was first sent.
 3. Unacknowledged writes are sent again with backoff; every write may be repeated. Any other error ends the step, and
-   the
-   first such error is raised.
+   the first such error is raised.
 """
 
 import threading
@@ -44,7 +44,7 @@ class CassandraBatch:
         """Writes the given columns and returns the number of rows once all are acknowledged. Rows that have expired are
         not sent.
         """
-        statement = self._session.prepare(upsert_cql(table, self._keyspace, columns, is_timed=timed))
+        statement = self._session.prepare(upsert_cql(table, self._keyspace, columns, is_timed=True))
         kinds = [table.column(name) for name in columns]
         ids = [index for index, column in enumerate(kinds) if column.type is Type.HEX]
         keeps_nulls = table.name in STATES
@@ -66,6 +66,9 @@ class CassandraBatch:
                         values[index] = UNSET_VALUE
                 if timed:
                     values[-1] = written_at(values[-1])
+                else:
+                    # The driver's own timestamp would be a later one when the row is sent again.
+                    values.append(self._session.next_timestamp())
                 flight.send(statement, values + ending)
                 count += 1
         return count

@@ -227,6 +227,11 @@ class CassandraSession:
         except Exception as error:
             raise self.translated(error) from error
 
+    def next_timestamp(self) -> int:
+        """A write time in µs, after those of all earlier statements of this session."""
+        timestamp: int = self._cluster.timestamp_generator()
+        return timestamp
+
     def send(self, statement: PreparedStatement, values: Sequence[Any]) -> Any:
         """Sends a write and returns the driver's future without waiting."""
         return self._session.execute_async(self._bound(statement, values, None))

@@ -22,10 +22,11 @@ from db.connect import open_adapter, open_store
 from db.schema import migration_files as migrations
 from db.statements import Shape
 from db.store import Bound, LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
+from tests.cassandra_relay import Relay
 from tests.db.stores import reopened, settings_of
 
 WRITTEN = re.compile(
-    r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING TTL \?)?"
+    r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING (TIMESTAMP \?|TTL \?|TIMESTAMP \? AND TTL \?))?"
     r"|DELETE FROM ks\.\w+( USING TIMESTAMP \?)? WHERE \w+ = \?( AND \w+ = \?)*"
     r"|TRUNCATE ks\.\w+"
 )
@@ -87,8 +88,9 @@ def test_every_query_names_its_whole_partition_and_nothing_else_is_queried():
             assert found, cql
             requested = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
             assert requested in ([*table.partition], [*table.key])
-        written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
+        written = [clear_cql(table, "ks")]
         for is_timed in (True, False):
+            written += [upsert_cql(table, "ks", columns, is_timed=is_timed) for columns in (table.names, table.key)]
             covering = range(len(table.partition), len(table.key) + 1)
             written += [delete_cql(table, "ks", count, is_timed=is_timed) for count in covering]
         for cql in written:
@@ -383,6 +385,22 @@ def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monk
     found = asyncio.run(store.slice(schema.sync, (0,), limit=999))
     assert [row["milestone_index"] for row in found] == [*range(299, -1, -1)]
     store.close()
+
+
+def test_a_row_that_is_sent_again_replaces_no_later_one(cassandra, cassandra_settings):
+    """The first of two rows with the same key is lost, and sent again after the other one was acknowledged."""
+    relay = Relay((cassandra.address, cassandra.ports.native))
+    url = re.sub(r"//[^/]+", f"//{relay.contact}", cassandra_settings.url)
+    store = reopened(dataclasses.replace(cassandra_settings, url=url, query_timeout_s=2.0, speculative_delay_s=0.0))
+    table, columns, rows = schema.pending_messages, ("message_id", "version"), [(b"a" * 32, 1), (b"a" * 32, 2)]
+    try:
+        with store.batch() as batch, relay.failing("silent", at=0):
+            assert batch.upsert(table, columns, rows) == 2
+        assert relay.failed == 1
+        assert asyncio.run(store.get(table, ("61" * 32,)))["version"] == 2
+    finally:
+        store.close()
+        relay.close()
 
 
 @pytest.mark.parametrize(
