@@ -31,7 +31,7 @@ from etl.report import Progress
 from etl.run_lease import AT_HEAD
 from etl.store_reads import StoreReads
 from etl.writers.publish import Publication
-from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, lowest, size_of
+from ledger.completeness.intervals import FACTOR, LEVELS, Interval, closing, complete_to, cover, lowest, size_of
 from ledger.completeness.tiles import WIDTH, decode_tile
 
 MESSAGES_AT_ONCE = 50_000
@@ -102,7 +102,8 @@ class ListingTrees:
     def advance(self, *, days: bool) -> None:
         """Writes the roots of all milestones of the ledger state, and the trees of the intervals that they complete.
 
-        A load of a follower stops before a large interval unless `days`. Without a ledger state nothing is written.
+        A load of a follower stops before a large interval unless `days`, or if proofs would be missing there. Without a
+        ledger state nothing is written.
         """
         reads, report = self.publication.reads, self.publication.report
         frontier = reads.ledger_index()
@@ -111,8 +112,7 @@ class ListingTrees:
         first = self.leaves.first
         done = proved_to(reads, first)
         if report.run.startswith(AT_HEAD) and not days:
-            large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
-            frontier = min(frontier, next((each.end - 1 for each in large), frontier))
+            frontier = self._before_large(first, done, frontier)
         if self.changes is not None and frontier > done:
             begun = Interval(0, (done + 1) // size_of(0)).start
             folder = self.publication.staging.folder("changes-by-milestone")
@@ -121,6 +121,19 @@ class ListingTrees:
         for step in self._steps(first, done, frontier):
             self.publication.notify(Progress("listings", step.done - done, frontier - done, "milestones"))
             self._write_step(first, done, step, frontier)
+
+    def _before_large(self, first: int, done: int, frontier: int) -> int:
+        """The milestone before the end of the first large interval. `frontier` if none ends up to it, and if an earlier
+        run ended before it had merged intervals whose leaves it did not write.
+        """
+        large = (each for each in closing(first, done, frontier) if each.level > HEAD_LEVEL)
+        before = next((each.end - 1 for each in large), frontier)
+        end = complete_to(first, before)
+        for each in [] if end is None else cover(first, end):
+            # No run had a larger frontier, so all others are stored.
+            if each.end <= done and not _is_kept(first, each, frontier) and not self._is_stored(each):
+                return frontier
+        return before
 
     def _steps(self, first: int, done: int, frontier: int) -> Iterator[TreeStep]:
         """Yields steps, which end with intervals of level 0. What the next one hashes is read meanwhile."""

@@ -13,7 +13,7 @@ import pytest
 from db import schema
 from db.connect import open_store
 from db.queries.listing_proofs import fetch_trees
-from db.queries.log_records import PROVED_FROM, PROVED_TO
+from db.queries.log_records import PROVED_FROM, PROVED_TO, find_proved
 from db.store import NotFound, Unreadable
 from etl import runs
 from etl.completeness import advance
@@ -187,12 +187,60 @@ def test_a_follower_leaves_large_intervals_to_the_load_with_days(
     monkeypatch.setattr(advance, "HEAD_LEVEL", 0)
     whole = expected("chrysalis from genesis")
     for days, records in ((False, log_size(18)), (False, log_size(18)), (True, len(whole))):
-        with runs.open_run(loading.store, loading.settings, quiet, at_head=True) as publication:
-            leaves = advance.message_leaves(publication)
-            assert leaves is not None
-            leaves.write()
-            advance.ListingTrees(publication, leaves).advance(days=days)
+        write_trees(loading, days=days)
         assert log_of(loading) == whole[:records]
+
+
+class Killed(Exception):
+    """Ends a run in the middle."""
+
+
+@on(SQLITE)
+@pytest.mark.parametrize("killed_at", [14, 34])
+def test_a_follower_after_a_killed_load_proves_every_listing(
+    everywhere: Stores, monkeypatch: pytest.MonkeyPatch, killed_at: int
+) -> None:
+    """The killed load did not write the leaves of intervals that it would have merged later."""
+    name = "chrysalis from genesis"
+    loading, _ = everywhere.loaded(name, GEOMETRY)
+    forget(loading)
+    monkeypatch.setattr(advance, "MESSAGES_AT_ONCE", 1)
+    monkeypatch.setattr(advance, "HEAD_LEVEL", 0)
+    written = advance.ListingTrees._write_step
+
+    def write_step(self: advance.ListingTrees, first: int, before: int, step: advance.TreeStep, frontier: int) -> None:
+        if step.done >= killed_at:
+            raise Killed
+        written(self, first, before, step, frontier)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(advance.ListingTrees, "_write_step", write_step)
+        with pytest.raises(Killed):
+            write_trees(loading, days=True)
+    assert proved_to(loading) == killed_at
+    write_trees(loading, days=False)
+    log = log_of(loading)
+    assert log == expected(name)[: len(log)]
+    end, rows_of = intervals.complete_to(1, proved_to(loading)), listings(LEDGERS[name].rows(), 0)
+    assert end is not None
+    asyncio.run(prove(loading, log, rows_of, some(rows_of), (end,)))
+
+
+def proved_to(loading: Loading) -> int:
+    """The last milestone of the log."""
+    with closing(open_store(loading.store)) as store:
+        proved = asyncio.run(find_proved(store))
+    assert proved is not None
+    return proved.stop - 1
+
+
+def write_trees(loading: Loading, *, days: bool) -> None:
+    """Continues the trees as the load of a follower does."""
+    with runs.open_run(loading.store, loading.settings, quiet, at_head=True) as publication:
+        leaves = advance.message_leaves(publication)
+        assert leaves is not None
+        leaves.write()
+        advance.ListingTrees(publication, leaves).advance(days=days)
 
 
 def log_size(milestone: int) -> int:
