@@ -208,13 +208,26 @@ def upsert_sql(table: Table, columns: Sequence[str], rows: int = 1) -> str:
     if table.ttl_s is not None:
         names.append(EXPIRES_AT)
     key = stored_key(table)
-    rest = [f"{name} = excluded.{name}" for name in names if name not in key]
+    rest = [f"{name} = excluded.{name}" for name in names if name not in key] + _decoded_values(table, names)
     action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
     values = ", ".join(f"({', '.join(_stored_values(table, names, row))})" for row in range(rows))
     return (
         f"INSERT INTO {rows_table(table)} ({', '.join(names)}) VALUES {values} ON CONFLICT ({', '.join(key)}) "
         f"DO {action}"
     )
+
+
+def _decoded_values(table: Table, names: Sequence[str]) -> list[str]:
+    """Assignments of unwritten columns whose stored values depend on written ones: what they read as stays the same."""
+    packing = packing_of(table)
+    if packing is None:
+        return []
+    stored = {name: f"{rows_table(table)}.{name}" for name in table.names}
+    return [
+        f"{name} = {encoding.read.format_map(stored)}"
+        for name, encoding in packing.encodings.items()
+        if name not in names and any(each in names and each not in table.key for each in encoding.needs)
+    ]
 
 
 def _stored_values(table: Table, names: Sequence[str], row: int) -> list[str]:

@@ -220,6 +220,20 @@ def test_encoded_columns_return_every_value_that_was_written(
     assert sorted(placed) == [("input", 2), ("output", 3), ("unlock", 4)]
 
 
+def test_a_column_that_repeats_another_one_stays_when_that_is_written(store: WritableStore) -> None:
+    table, other = schema.outputs, b"\0" + b"\7" * 41
+    ids = [ONE + number.to_bytes(2, "little") for number in range(3)]
+    written = [(ids[0], OUTPUT[1:34], OUTPUT), (ids[1], b"\5" * 33, OUTPUT), (ids[2], None, OUTPUT)]
+    with store.batch() as batch:
+        batch.upsert(table, ("output_id", "address", "data"), written)
+    with store.batch() as batch:
+        batch.upsert(table, ("output_id", "data"), [(each, data) for each in ids for data in (other, OUTPUT, other)])
+    for output_id, address, _ in written:
+        read = asyncio.run(store.get(table, (output_id.hex(),)))
+        expected = {"output_id": output_id.hex(), "address": None if address is None else address.hex(), "data": other}
+        assert read == dict.fromkeys(table.names) | expected
+
+
 def _key(table: Table, number: int) -> dict[str, Any]:
     """A key that no other number has."""
     kinds = {"hex": ONE, "text": "a", "boolean": True}
