@@ -1,7 +1,8 @@
 """Queries of the outputs that an address received and spent, including genesis outputs.
 
 `ledger_updates_by_address` begins after the genesis. Genesis outputs of an address come from `outputs_by_address` and
-are listed as if the genesis were a milestone.
+are listed as if the genesis were a milestone. The genesis can be a snapshot, whose outputs have the ids of the messages
+that created them.
 """
 
 from db import schema
@@ -17,7 +18,7 @@ from db.times import Window
 UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
 
 NO_MESSAGE = "00" * 32
-"""The message id of genesis outputs."""
+"""The message id of outputs that no message created. They are in the genesis."""
 
 COLUMNS = ("amount", "transaction_id", "ms_timestamp")
 
@@ -60,7 +61,9 @@ def _genesis_source(address: str, genesis: int) -> Source:
         for role in roles_of(variant)
     ]
     held = within(merged(owned, table), [(genesis, genesis)])
-    return lambda store, start, newest: _GenesisUpdates(held(store, _of_outputs(start, newest=newest), newest))
+    return lambda store, start, newest: _GenesisUpdates(
+        store, genesis, held(store, _of_outputs(start, newest=newest), newest)
+    )
 
 
 def _of_outputs(start: Bound | None, *, newest: bool) -> Bound | None:
@@ -75,8 +78,9 @@ def _of_outputs(start: Bound | None, *, newest: bool) -> Bound | None:
 class _GenesisUpdates:
     """Converts genesis rows of `outputs_by_address` to rows of `ledger_updates_by_address`."""
 
-    def __init__(self, outputs: Stream) -> None:
-        self._outputs = outputs
+    def __init__(self, store: Store, genesis: int, outputs: Stream) -> None:
+        self._store, self._genesis, self._outputs = store, genesis, outputs
+        self._last_id = ""
 
     @property
     def ended(self) -> bool:
@@ -84,7 +88,9 @@ class _GenesisUpdates:
         return self._outputs.ended
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, without outputs that messages created in the genesis milestone; its updates contain those."""
+        """The next rows, each output once. Omits outputs that the milestone of the genesis created and spent, which
+        have rows if that milestone is loaded, too.
+        """
         while rows := await self._outputs.next(limit):
             found = [
                 {
@@ -95,9 +101,29 @@ class _GenesisUpdates:
                     "transaction_id": row["output_id"][:64],
                     "ms_timestamp": row["ms_timestamp"],
                 }
-                for row in rows
-                if row["message_id"] == NO_MESSAGE
+                for row in await self._held(self._each_once(rows))
             ]
             if found:
                 return found
         return []
+
+    def _each_once(self, rows: list[Row]) -> list[Row]:
+        """The rows without those of an output that precedes them: a genesis.json does not name the message that created
+        an output, so the row of the message is another one, next to it.
+        """
+        before = [self._last_id, *(row["output_id"] for row in rows)]
+        self._last_id = before[-1]
+        return [row for row, earlier in zip(rows, before, strict=False) if row["output_id"] != earlier]
+
+    async def _held(self, rows: list[Row]) -> list[Row]:
+        """The rows of outputs that were unspent after the milestone of the genesis."""
+        created = [row["output_id"] for row in rows if row["message_id"] != NO_MESSAGE]
+        outputs = await self._store.get_many(schema.outputs, [(each,) for each in created])
+        spent = {
+            output["output_id"]
+            for output in outputs
+            if output is not None
+            and output["spent_milestone_index"] is not None
+            and output["spent_milestone_index"] <= self._genesis
+        }
+        return [row for row in rows if row["output_id"] not in spent]
