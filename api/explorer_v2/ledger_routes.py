@@ -28,13 +28,14 @@ async def balance_of_address(network: NetworkMount, address: Address, at: StateI
 
     The status is 404 if no unspent output names the address. An expired output counts in full for its return address.
     Other outputs count for their owner, without the storage deposit to return. `availableBalance` leaves out outputs
-    with a timelock. Conditions are compared with the time of the milestone.
+    with a timelock. Conditions are compared with the time of the milestone. The status is 501 if an output has such a
+    condition and the time is unknown: that of a genesis that is not a Hornet 2.x snapshot.
     """
     serialized = network.address(address)
     as_of = await state_index(network, at)
     (now,) = await milestones.find_timestamps(network.store, [as_of])
     found = await balances.find_balance(
-        network.store, serialized, as_of=as_of, is_fixed=at is not None, unix_time=now or 0, most=OUTPUTS_MAX
+        network.store, serialized, as_of=as_of, is_fixed=at is not None, unix_time=now, most=OUTPUTS_MAX
     )
     if found.is_partial:
         raise NotKept(f"a balance needs to read more than {OUTPUTS_MAX} outputs of this address")

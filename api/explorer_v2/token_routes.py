@@ -101,7 +101,8 @@ async def holders_of_token(
     """Returns the addresses that own a native token at ledgerIndex, the greatest amount first.
 
     An expired output counts for its return address, any other one for its owner. Conditions are compared with the time
-    of the milestone. The status is 501 if more than 100000 unspent outputs contain the token.
+    of the milestone. The status is 501 if more than 100000 unspent outputs contain the token, or if an output has an
+    expiration and the time is unknown: that of a genesis that is not a Hornet 2.x snapshot.
     """
     newest_index = await ledger.get_ledger_index(network.store, network.name)
     await native_tokens.check_known(network.store, token_id)
@@ -109,7 +110,7 @@ async def holders_of_token(
     before, as_of = native_tokens.holders_position(network.name, token_id, at.cursor, newest_index)
     (now,) = await milestones.find_timestamps(network.store, [as_of])
     richest = (
-        await native_tokens.find_holders(network.store, token_id, as_of=as_of, unix_time=now or 0, most=OUTPUTS_MAX)
+        await native_tokens.find_holders(network.store, token_id, as_of=as_of, unix_time=now, most=OUTPUTS_MAX)
     ).richest
     if richest is None:
         raise NotKept(f"more than {OUTPUTS_MAX} unspent outputs contain this token, the maximum for a list of holders")

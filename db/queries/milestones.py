@@ -11,6 +11,11 @@ from db.store import Bound, Key, NotFound, Row, Store
 from db.sync import find_ledger_index, is_complete
 from db.times import Window
 
+GENESIS_TIME = "genesis_time"
+"""Key of keyspace_info: the milestone of the genesis, a space and its time in seconds since 1970; only the milestone if
+the time is unknown.
+"""
+
 PARAMETERS_AT_MOST = 100
 """The most announcements of protocol parameters that a query reads, newest first. Networks make only a few."""
 
@@ -52,9 +57,19 @@ async def find_ids(store: Store, milestone_indices: Sequence[int]) -> list[str]:
 
 
 async def find_timestamps(store: Store, milestone_indices: Sequence[int]) -> list[int | None]:
-    """The timestamps of these milestones in seconds; None for each that is not loaded."""
+    """The timestamps of these milestones in seconds; None for each that is not loaded, and is not the genesis or has an
+    unknown time.
+    """
     rows = await store.get_many(schema.milestones, [(index,) for index in milestone_indices])
-    return [row["timestamp"] if row else None for row in rows]
+    begun = {} if all(rows) else await _genesis_times(store)
+    return [row["timestamp"] if row else begun.get(index) for index, row in zip(milestone_indices, rows, strict=True)]
+
+
+async def _genesis_times(store: Store) -> dict[int, int]:
+    """The milestone of the genesis and its timestamp in seconds; empty if it is unknown."""
+    row = await store.get(schema.keyspace_info, (GENESIS_TIME,))
+    index, _, seconds = ("" if row is None else str(row["value"])).partition(" ")
+    return {int(index): int(seconds)} if seconds else {}
 
 
 async def list_parameters(store: Store, network: str, milestone_index: int) -> list[Row]:

@@ -12,6 +12,7 @@ from db.listing.cursor import CHECKS, Cursor, CursorError, format_cursor, parse_
 from db.listing.page import Listing, Page, list_lookup, list_page, read_columns
 from db.listing.streams import lookup_source
 from db.model import Type
+from db.queries.balances import is_over
 from db.queries.indexer import Spent
 from db.queries.lookups import is_spent, list_states
 from db.queries.unspent import UNSPENT, check_unspent_from, unspent_rows
@@ -124,10 +125,11 @@ async def list_foundry_states(
     )  # fmt: skip
 
 
-async def find_holders(store: Store, token_id: str, *, as_of: int, unix_time: int, most: int) -> Holders:
+async def find_holders(store: Store, token_id: str, *, as_of: int, unix_time: int | None, most: int) -> Holders:
     """The owners of the unspent outputs with the token, at the time of the ledger index. Reads at most `most` outputs.
 
-    An expired output belongs to its return address.
+    An expired output belongs to its return address. Raises LedgerUnknown if an output has an expiration, and the time
+    is unknown (None).
     """
     await check_state(store, f"the list of holders of {token_id}")
     amounts: dict[str, list[int]] = {}
@@ -136,7 +138,7 @@ async def find_holders(store: Store, token_id: str, *, as_of: int, unix_time: in
         read += 1
         if read > most:
             return Holders(as_of, None)
-        expired = row["expiration"] is not None and row["expiration"] <= unix_time
+        expired = row["expiration"] is not None and is_over(row["expiration"], unix_time)
         sums = amounts.setdefault(row["expiration_return" if expired else "address"], [0, 0])
         sums[0] += int.from_bytes(row["token_amount"], "little")
         sums[1] += 1

@@ -97,8 +97,8 @@ keyspace_info = Table(
             "name",
             Type.TEXT,
             "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_by, "
-            "analysed_to, reconciled, days_ranked, days_due, engine, head, genesis_parameters, load, load_begun, "
-            "rejects, holdings, proved_from, proved_to, kept",
+            "analysed_to, reconciled, days_ranked, days_due, engine, head, genesis_parameters, genesis_time, load, "
+            "load_begun, rejects, holdings, proved_from, proved_to, kept",
         ),
         ("value", Type.TEXT, "as text"),
     ),

@@ -21,6 +21,7 @@ from db import schema
 from db.intervals import Intervals, in_words, intersect
 from db.model import Table
 from db.queries.ledger import RICHEST
+from db.queries.milestones import GENESIS_TIME
 from db.queries.reconciliation import RECONCILED, Reconciliation
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
@@ -33,7 +34,7 @@ from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, far, near, of_owners
 from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.expected_changes import expect_changes
-from etl.ledger_state.genesis import begin_state
+from etl.ledger_state.genesis import begin_state, genesis_time
 from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import NO_WEALTH, Wealth
@@ -127,8 +128,8 @@ class Ledger:
         if frontier is None:
             self._begin(genesis)
             frontier = genesis
-        elif reads.info(DAYS_RANKED) is None:
-            self._rank_days(genesis, frontier)
+        else:
+            self._complete(genesis, frontier)
         self._remove_wealth_after(frontier)
         complete = reads.complete() if self.within is None else intersect(reads.complete(), self.within)
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
@@ -162,7 +163,7 @@ class Ledger:
         sums = reconciliation.at_genesis(held, genesis, supply(wealth.powers)) if is_whole else None
         with self.publication.store.batch(publish=begun.is_large) as batch:
             compaction.forget(batch, self.publication.reads)
-            self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis))])
+            self._upsert(batch, schema.keyspace_info, [(DAYS_RANKED, str(genesis)), genesis_time(held, genesis)])
             written = replace(self, publication=begun.publication)
             written._write(batch, makers, wealth, genesis, sums, analysed=self.measures is not None)
 
@@ -264,6 +265,15 @@ class Ledger:
         if found.near is not None or not ends or self.publication.owners is not None:
             return [(each, self._wealth(found, held, genesis, frontier, each)) for each in ends]
         return day_wealth.compared(day_wealth.after(found.of_files(), [*ends, to]), to, wealth)
+
+    def _complete(self, genesis: int, frontier: int) -> None:
+        """Adds what the state of an older version does not have."""
+        if self.publication.reads.info(DAYS_RANKED) is None:
+            self._rank_days(genesis, frontier)
+        if self.publication.reads.info(GENESIS_TIME) is None:
+            time = genesis_time(self.publication.lake.genesis(), genesis)
+            with self.publication.store.batch() as batch:
+                self._upsert(batch, schema.keyspace_info, [time])
 
     def _rank_days(self, genesis: int, frontier: int) -> None:
         """Writes the wealth distribution at the end of each day up to the frontier, for a state of an older version."""

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.queries.milestones import GENESIS_TIME
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.ledger_state import unspent
 from etl.ledger_state.balances import balance_frames, balances
@@ -45,6 +46,16 @@ class Begun:
     makers: list[FrameMaker]
     changes: DataFrame
     is_large: bool
+
+
+def genesis_time(lake_genesis: DataFrame, genesis: int) -> tuple[str, str]:
+    """GENESIS_TIME with its value, of the rows of the lake.
+
+    The time of a Chrysalis snapshot is not that of its milestone, but that at which a node wrote the file.
+    """
+    of_stardust = lake_genesis.where("stardust IS NOT NULL AND ms_timestamp IS NOT NULL")
+    row = of_stardust.select(F.expr("ms_timestamp DIV 1000")).first()
+    return GENESIS_TIME, str(genesis) if row is None else f"{genesis} {row[0]}"
 
 
 def begin_state(publication: Publication, genesis: int) -> Begun:

@@ -3,21 +3,27 @@
 The milestone of each snapshot is loaded, too. Outputs that it created and spent are not in the snapshot.
 """
 
+import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from api.app import ApiSettings, create_app
 from cli.serving import mount
+from db import schema
+from db.connect import open_store
+from db.queries.milestones import find_timestamps
 from tests.api.asgi import ask
 from tests.api.explorer import Explorer
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
-from tests.etl.archives import Json
+from tests.etl.archives import Json, dump
 from tests.etl.conftest import Loading, Stores
 from tests.etl.ledger_state import test_ledger as chrysalis
 from tests.etl.ledger_state import test_stardust_ledger as stardust
@@ -57,6 +63,33 @@ def from_snapshot(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> L
     return loading
 
 
+@pytest.fixture(scope="module")
+def snapshot_alone(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    """A store with the Stardust ledger after its last milestone, and without milestones."""
+    file = tmp_path_factory.mktemp("alone") / "full.bin"
+    file.write_bytes(stardust.snapshot_after(LAST))
+    loading = stores((7, 3), NETWORK)
+    assert loading.load(genesis=file).ledger_index == LAST
+    return loading
+
+
+@pytest.fixture(scope="module")
+def without_time(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    """The same from a genesis.json, which has no time."""
+    left = [key for key, each in stardust.expected()["outputs"].items() if not each["metadata"]["isSpent"]]
+    document = {
+        "ledgerIndex": LAST,
+        "coordinatorPublicKeys": [],
+        "treasury": stardust.expected()["treasury"],
+        "outputs": [{"outputId": each, "output": stardust.expected()["outputs"][each]["output"]} for each in left],
+    }
+    file = tmp_path_factory.mktemp("timeless") / "genesis.json"
+    file.write_bytes(dump(document))
+    loading = stores((7, 3), NETWORK, eras={"bech32_hrp": "tst"})
+    assert loading.load(genesis=file).ledger_index == LAST
+    return loading
+
+
 @contextmanager
 def serving(loading: Loading) -> Iterator[Any]:
     """The API over a store."""
@@ -88,6 +121,82 @@ async def test_updates_of_an_address_begin_with_its_outputs_in_the_snapshot(from
             updates = expected.updates_of(address)
             assert await updates_of(app, address) == updates
             assert await updates_of(app, address, sort="oldest") == updates[::-1]
+
+
+async def test_conditions_are_compared_with_the_time_of_the_snapshot(snapshot_alone: Loading) -> None:
+    explorer = Explorer(StardustLedger.read())
+    with serving(snapshot_alone) as app:
+        for address in explorer.addresses:
+            found = await ask(app, f"/api/explorer/v2/balance/{address}")
+            expected = explorer.balance(address)
+            assert found == (200, expected) if expected else found[0] == 404
+        for token_id, holders in holders_of_tokens(explorer, explorer.time_of[LAST]).items():
+            status, body = await ask(app, f"/api/explorer/v2/native-tokens/{token_id}/holders", {"pageSize": 1000})
+            assert status == 200
+            assert {each["address"]: int(each["amount"], 16) for each in body["items"]} == holders
+
+
+def holders_of_tokens(explorer: Explorer, unix_time: int) -> dict[str, Counter[str]]:
+    """Token → address → amount at a time."""
+    found = defaultdict[str, Counter[str]](Counter)
+    for each in explorer.unspent():
+        _, owner = explorer.owner(each["output"], unix_time)
+        for token in each["output"].get("nativeTokens", ()):
+            found[token["id"]][owner] += int(token["amount"], 16)
+    return found
+
+
+def conditions(output: Json, *types: int) -> list[Json]:
+    return [each for each in output["unlockConditions"] if each["type"] in types]
+
+
+TIMELOCK, EXPIRATION = 2, 3
+
+
+async def test_conditions_need_the_time_of_the_genesis(without_time: Loading) -> None:
+    explorer = Explorer(StardustLedger.read())
+    outputs = [each["output"] for each in explorer.unspent()]
+    roles = ("address", "stateController", "expirationReturn")
+    timed = {
+        explorer.roles(each).get(role) for each in outputs if conditions(each, TIMELOCK, EXPIRATION) for role in roles
+    }
+    expiring = {
+        token["id"] for each in outputs if conditions(each, EXPIRATION) for token in each.get("nativeTokens", ())
+    }
+    known = 0
+    reason = "the time of this ledger index is not known, because the genesis does not contain it"
+    with serving(without_time) as app:
+        for address in explorer.addresses:
+            status, body = await ask(app, f"/api/explorer/v2/balance/{address}")
+            expected = explorer.balance(address)
+            if address in timed:
+                assert status == 501
+                assert reason in str(body)
+            elif expected:
+                assert (status, body) == (200, expected)
+                known += 1
+        for token_id, holders in holders_of_tokens(explorer, 0).items():
+            status, body = await ask(app, f"/api/explorer/v2/native-tokens/{token_id}/holders", {"pageSize": 1000})
+            if token_id in expiring:
+                assert status == 501
+                assert reason in str(body)
+            else:
+                assert {each["address"]: int(each["amount"], 16) for each in body["items"]} == holders
+    assert known
+    assert timed
+
+
+def test_a_load_adds_the_time_to_an_older_store(stores: Stores, tmp_path: Path) -> None:
+    file = tmp_path / "full.bin"
+    file.write_bytes(stardust.snapshot_after(LAST))
+    loading = stores((7, 3), NETWORK)
+    loading.load(genesis=file)
+    with closing(open_store(loading.store, writable=True)) as store, store.batch() as batch:
+        batch.delete(schema.keyspace_info, ("genesis_time",))
+    assert loading.load(genesis=file).exit_code == 0
+    with closing(open_store(loading.store)) as store:
+        found = asyncio.run(find_timestamps(store, [LAST, LAST + 1]))
+    assert found == [stardust.oracle()[LAST - 1]["milestone"]["timestamp"], None]
 
 
 def chrysalis_snapshot(oracle: Oracle) -> bytes:
