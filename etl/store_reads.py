@@ -118,6 +118,15 @@ class StoreReads:
             for output_id, row in self._created(output_ids)
         }
 
+    def booked(self, output_ids: Sequence[bytes]) -> dict[bytes, int]:
+        """The milestones that booked these outputs of the genesis, as far as they are known."""
+        found: dict[bytes, int] = {}
+        for start in range(0, len(output_ids), PAGE):
+            some = output_ids[start : start + PAGE]
+            rows = self.many(schema.booked_outputs, [(output_id.hex(),) for output_id in some])
+            found |= {output_id: row["milestone_index"] for output_id, row in zip(some, rows, strict=True) if row}
+        return found
+
     def facts(self, output_ids: Sequence[bytes]) -> list[tuple[Any, ...]]:
         """etl.ledger_state.conflict_reasons.FACTS of those outputs that were created here."""
         return [

@@ -143,13 +143,9 @@ async def output_metadata(network: NetworkMount, output_id: OutputId) -> Json:
 
 
 async def output_metadata_json(network: NetworkMount, row: Row, as_of: int | None) -> Json:
-    """Returns a row of `outputs` as the node writes it. A milestone that is not loaded, such as one before genesis,
-    has timestamp 0.
-    """
-    created, spent = row["created_milestone_index"], row["spent_milestone_index"]
-    indices = [created] if spent is None else [created, spent]
-    timestamps = [each or 0 for each in await milestones.find_timestamps(network.store, indices)]
-    output_id = row["output_id"]
+    """Returns a row of `outputs` as the node writes it. A milestone of unknown time has timestamp 0."""
+    booked, booked_at = await outputs.find_booking(network.store, row)
+    output_id, spent = row["output_id"], row["spent_milestone_index"]
     metadata: Json = {
         "blockId": f"0x{row['created_message_id']}",
         "transactionId": f"0x{output_id[:64]}",
@@ -158,11 +154,11 @@ async def output_metadata_json(network: NetworkMount, row: Row, as_of: int | Non
     }
     if spent is not None:
         metadata["milestoneIndexSpent"] = spent
-        metadata["milestoneTimestampSpent"] = timestamps[1]
+        metadata["milestoneTimestampSpent"] = (await milestones.find_timestamps(network.store, [spent]))[0] or 0
         metadata["transactionIdSpent"] = f"0x{row['spent_transaction_id']}"
     return metadata | {
-        "milestoneIndexBooked": created,
-        "milestoneTimestampBooked": timestamps[0],
+        "milestoneIndexBooked": booked,
+        "milestoneTimestampBooked": booked_at or 0,
         "ledgerIndex": await ledger_index(network, as_of),
     }
 

@@ -12,6 +12,7 @@ from db.coverage import check_output, missing
 from db.listing.page import Page, list_lookup
 from db.queries import pending
 from db.queries.lookups import By, is_spent, roles_under
+from db.queries.milestones import find_timestamps
 from db.queries.transactions import is_last_conflicting
 from db.queries.unspent import list_unspent
 from db.roles import ADDRESS, KINDS, Role
@@ -51,6 +52,21 @@ async def get_output(store: Store, output_id: str, as_of: int | None = None) -> 
         raise await missing(store, f"output {output_id}")
     await check_output(store, row)
     return row
+
+
+async def find_booking(store: Store, output: Row) -> tuple[int, int | None]:
+    """The milestone that booked an output, and its timestamp in seconds; None if it is unknown.
+
+    A genesis that is not milestone 0 contains outputs of earlier milestones. If it does not contain these milestones,
+    its own is returned.
+    """
+    index = output["created_milestone_index"]
+    # Only outputs that no loaded message created have no place in a cone.
+    if output["created_white_flag_index"] is None:
+        booked = await store.get(schema.booked_outputs, (output["output_id"],))
+        if booked is not None:
+            return booked["milestone_index"], booked["ms_timestamp"] // 1000
+    return index, (await find_timestamps(store, [index]))[0]
 
 
 async def find_outputs(store: Store, output_ids: Sequence[str], as_of: int | None = None) -> list[Row | None]:

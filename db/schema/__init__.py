@@ -68,6 +68,7 @@ from db.schema.message_tables import (
 from db.schema.output_tables import (
     addresses_hints,
     alias_outputs,
+    booked_outputs,
     foundry_outputs,
     nft_outputs,
     outputs,
@@ -100,6 +101,7 @@ TABLES: tuple[Table, ...] = (
     transactions,
     transactions_by_state,
     outputs,
+    booked_outputs,
     outputs_by_address,
     outputs_by_tag,
     alias_outputs,
@@ -188,6 +190,7 @@ __all__ = [
     "addresses_hints",
     "alias_outputs",
     "analytics_ranges",
+    "booked_outputs",
     "daily_analytics",
     "date_cache",
     "distribution",

@@ -36,6 +36,18 @@ outputs = Table(
     partition=("output_id",),
 )
 
+booked_outputs = Table(
+    "booked_outputs",
+    "Milestones that booked outputs of a genesis after milestone 0; empty if it does not contain them",
+    columns(
+        OUTPUT_ID,
+        ("milestone_index", Type.INT, "milestone that booked it; 0 for outputs of the network's own genesis"),
+        MS_TIMESTAMP,
+    ),
+    partition=("output_id",),
+    layout=18,
+)
+
 outputs_by_address = Table(
     "outputs_by_address",
     "Outputs by the address in a role (variant)",

@@ -30,7 +30,7 @@ from etl.engine.queries import runs_here
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
-from etl.lake.genesis_tables import GENESIS, GENESIS_DDL, KEY_RANGES_DDL
+from etl.lake.genesis_tables import BOOKED, GENESIS, GENESIS_DDL, KEY_RANGES_DDL
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
 from etl.sources.plan import UNKNOWN_MILESTONE
@@ -291,11 +291,16 @@ class Lake:
             return self._genesis_index
 
     def set_genesis(self, rows: DataFrame) -> None:
-        """Stores GENESIS. Raises ValueError if the lake contains a different one."""
+        """Stores GENESIS. Raises ValueError if the lake contains a different one. A lake of an older version gets the
+        milestones that booked the outputs.
+        """
         if not self.has("genesis"):
             self.replace("genesis", rows)
             return
         held, new = (_digest(frame) for frame in (self.genesis(), rows))
+        is_booked = "booked_milestone_index IS NOT NULL"
+        if held == new and self.genesis().where(is_booked).isEmpty() and not rows.where(is_booked).isEmpty():
+            self.replace("genesis", rows)
         if held != new:
             raise ValueError(
                 f"another genesis than the lake's: {new[1]} outputs after milestone {new[0]}, "
@@ -317,10 +322,11 @@ class Lake:
 
 
 def _digest(genesis: DataFrame) -> tuple[int, int, int]:
-    """The first milestone, the number of rows, and a sum that changes with any row."""
-    row = genesis.agg(
-        F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*GENESIS.names).cast("decimal(38,0)"))
-    ).first()
+    """The first milestone, the number of rows, and a sum that changes with any row, except for the milestones that
+    booked the outputs: older lakes do not have them.
+    """
+    columns = [name for name in GENESIS.names if name not in BOOKED]
+    row = genesis.agg(F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*columns).cast("decimal(38,0)"))).first()
     assert row is not None
     return row[0], row[1], int(row[2] or 0)
 

@@ -3,14 +3,17 @@
 import pyarrow as pa
 
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+from etl.sources.genesis_table import BOOKED as BOOKED
 from etl.sources.genesis_table import OUTPUTS
 
 GENESIS = OUTPUTS.append(pa.field("stardust", STARDUST_TYPE))
 GENESIS_DDL = f"""
 milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
-amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
+amount BIGINT, data BINARY, booked_milestone_index INT, booked_ms_timestamp BIGINT, stardust {STARDUST_OUTPUT}
 """
-"""The unspent outputs after that milestone. The treasury is one of them; its output_id is the id of its milestone."""
+"""The unspent outputs after that milestone. The treasury is one of them; its output_id is the id of its milestone. The
+columns of the milestone that booked an output are null in lakes of older versions, and if the file does not contain it.
+"""
 
 KEY_RANGES = pa.schema(
     {

@@ -22,6 +22,7 @@ from etl.engine.columns import bytes_at
 from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.lake.watched_outputs import HOLDERS
+from etl.sources import genesis_table
 from etl.tables import frames as tables
 from etl.writers.publish import Publication
 
@@ -37,6 +38,8 @@ OWNED = {
 Stardust output.
 """
 
+BOOKED, BOOKED_AT = genesis_table.BOOKED
+
 MADE = pa.schema(
     {
         "milestone_index": pa.int32(),
@@ -49,6 +52,7 @@ MADE = pa.schema(
         "is_spent": pa.bool_(),
         "output_id": pa.binary(),
         **OWNED,
+        BOOKED: pa.int32(),
     }
 )
 """CHANGES without the owner at the time, which is computed afterwards."""
@@ -56,7 +60,8 @@ MADE = pa.schema(
 CHANGES = pa.schema([*MADE, pa.field("owner", pa.binary())])
 """A row for each output created and for each output spent. `idx` is the index of the output, or of the input that
 `signer` unlocked. `transaction_id` is the milestone's if a receipt created the output. `owner` is the owner at that
-time: the return address if the output has expired, else the named owner.
+time: the return address if the output has expired, else the named owner. `booked_milestone_index` is the milestone that
+booked a genesis output; null if it is unknown, and for other outputs.
 """
 
 BALANCES = pa.schema(
@@ -140,9 +145,10 @@ def far(
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         values = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
+    made = _not_booked(made)
     held_by = owned_here(publication, genesis_outputs(held).unionByName(made), () if null else HOLDERS)
     created = _with(created_by(held_by), null)
-    known = created.select("output_id", *(name for name in OWNED if name not in null))
+    known = created.select("output_id", *(name for name in (*OWNED, BOOKED) if name not in null))
     # A selective lake does not have what else its transactions spend. Sail holds the left side of a join in memory, and
     # rows that spend are longer.
     how = "right" if publication.owners is None else "inner"
@@ -167,7 +173,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     run = [(frontier + 1, to)]
     messages = publication.few_run(run).messages if publication.few else publication.lake.messages(run)
     made = owned_here(publication, tables.created(messages))
-    created = _rows(publication, "created", created_by(made).select(MADE.names))
+    created = _rows(publication, "created", created_by(_not_booked(made)).select(MADE.names))
     spent = _rows(publication, "spent", _spent(tables.spent(messages)))
     ids = spent["output_id"].to_pylist()
     owners = zip(*(created[name].to_pylist() for name in OWNED), strict=True)
@@ -181,6 +187,9 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     for position, (name, kind) in enumerate(OWNED.items()):
         values = [found.get(output_id, unknown)[position] for output_id in ids]
         spent = spent.append_column(name, pa.array(values, kind))
+    of_genesis = [*spent.filter(pc.equal(spent["created_milestone_index"], genesis))["output_id"].to_pylist()]
+    booked = reads.booked(of_genesis) if genesis else {}
+    spent = spent.append_column(BOOKED, pa.array([booked.get(output_id) for output_id in ids], pa.int32()))
     changed = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
     changes = changed.append_column("owner", _owners(changed))
     touched = sorted(set(changes["address"].to_pylist()) - {None})
@@ -237,7 +246,7 @@ def _is_held(owned: tuple[Any, ...], owners: Collection[bytes]) -> bool:
 
 
 def genesis_outputs(genesis: DataFrame) -> DataFrame:
-    """The genesis outputs in the form of `tables.created`."""
+    """The genesis outputs in the form of `tables.created`, with the milestone that booked them."""
     return genesis.where(F.col("kind") != tables.TREASURY_OUTPUT).select(
         "milestone_index",
         F.lit(None).cast("int").alias("white_flag_index"),
@@ -250,11 +259,13 @@ def genesis_outputs(genesis: DataFrame) -> DataFrame:
         "amount",
         "data",
         "stardust",
+        BOOKED,
+        BOOKED_AT,
     )
 
 
 def created_by(outputs: DataFrame) -> DataFrame:
-    """The CHANGES that created these outputs (`tables.created`)."""
+    """The CHANGES that created these outputs (`tables.created`, with the column BOOKED)."""
     rows = outputs.withColumns(
         {
             "transaction_id": bytes_at("output_id", 1, 32),
@@ -270,7 +281,7 @@ def created_by(outputs: DataFrame) -> DataFrame:
 
 def _spent(inputs: DataFrame) -> DataFrame:
     """The rows of MADE that spend, without the OWNED columns."""
-    of_spender = (name for name in MADE.names if name not in OWNED and name != "is_spent")
+    of_spender = (name for name in MADE.names if name not in OWNED and name not in ("is_spent", BOOKED))
     return inputs.select(*of_spender, F.expr("true").alias("is_spent"))
 
 
@@ -285,6 +296,11 @@ def _owners(made: pa.Table) -> pa.ChunkedArray:
     expiration, expiration_return = (pc.struct_field(made["stardust"], name) for name in _EXPIRING)
     expired = pc.and_(made["is_spent"], pc.less_equal(expiration, pc.divide(made["ms_timestamp"], 1000)))
     return pc.if_else(pc.fill_null(expired, fill_value=False), expiration_return, made["address"])
+
+
+def _not_booked(made: DataFrame) -> DataFrame:
+    """Outputs of transactions and receipts with the columns that only genesis outputs have."""
+    return made.withColumns({BOOKED: F.expr("CAST(NULL AS INT)"), BOOKED_AT: F.expr("CAST(NULL AS BIGINT)")})
 
 
 def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

@@ -16,7 +16,7 @@ from etl.ledger_state.native_tokens import token_updates
 from etl.tables import milestones as tables_milestones
 from etl.tables.frames import FrameMaker
 from etl.tables.lookups import listed
-from etl.tables.message_frames import created_outputs, genesis_ids
+from etl.tables.message_frames import booked_outputs, created_outputs, genesis_ids
 from etl.tables.partition_columns import Placement
 from etl.tables.run_frames import genesis_makers
 from etl.writers.few_rows import FewRowsWriter, source_for
@@ -80,6 +80,7 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
     makers: list[FrameMaker] = [
         of_outputs.maker(created_outputs()),
         of_outputs.maker(genesis_ids()),
+        of_outputs.maker(booked_outputs()),
         *genesis_makers(of_roles, lambda: roles, publication.selection, has_stardust=has_stardust),
         *(
             unspent.few_makers(of_changes, genesis, has_stardust=has_stardust)

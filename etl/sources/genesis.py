@@ -74,11 +74,16 @@ class GenesisError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GenesisOutput:
-    """An output with its 34-byte id and the 32-byte id of the message that created it (zeros if there is none)."""
+    """An output with its 34-byte id and the 32-byte id of the message that created it (zeros if there is none).
+
+    `booked` is the milestone that booked it, and the time of that milestone in seconds. Only Stardust snapshots and
+    static archives contain it.
+    """
 
     output_id: bytes
     message_id: bytes
     output: chrysalis_values.TransferOutput | stardust_values.TransferOutput
+    booked: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,7 @@ def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
     index = read_milestone_index(header.ledger_milestone_index, "ledger milestone index")
     treasury = (header.treasury.milestone_id, header.treasury.amount)
     outputs = (
-        GenesisOutput(each.output_id, each.block_id, each.output)
+        GenesisOutput(each.output_id, each.block_id, each.output, (each.milestone_index, each.timestamp))
         for each in _parts(path, parts)
         if isinstance(each, stardust_snapshot.BookedOutput)
     )

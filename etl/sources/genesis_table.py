@@ -24,11 +24,16 @@ OUTPUTS = pa.schema(
         "address": pa.binary(),
         "amount": pa.int64(),
         "data": pa.binary(),
+        "booked_milestone_index": pa.int32(),
+        "booked_ms_timestamp": pa.int64(),
     }
 )
 """Columns as in the lake. The treasury has kind 2 and the id of its milestone as output_id. A load reads neither
-address nor amount: both follow from `data`.
+address nor amount: both follow from `data`. The milestone that booked an output is null if it is unknown, and missing
+in archives of older versions.
 """
+
+BOOKED = ("booked_milestone_index", "booked_ms_timestamp")
 
 MAGIC = b"PAR1"
 
@@ -79,17 +84,24 @@ def read_head(path: Path) -> TableHead:
     )
 
 
-def read_outputs(path: Path) -> Iterator[tuple[bytes, bytes, TransferOutput | StardustOutput]]:
-    """Yields id, message id and output, from the bytes of each output. Raises CodecError."""
-    columns = ["output_id", "message_id", "kind", "data"]
+def read_outputs(path: Path) -> Iterator[tuple[bytes, bytes, TransferOutput | StardustOutput, tuple[int, int] | None]]:
+    """Yields id, message id, output, and milestone and time (in seconds) at which it was booked, None if they are
+    unknown. The output is decoded from its bytes. Raises CodecError.
+    """
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=columns):
+            booked = [name for name in BOOKED if name in file.schema_arrow.names]
+            for batch in file.iter_batches(BATCH_ROWS, columns=["output_id", "message_id", "kind", "data", *booked]):
                 for row in batch.to_pylist():
                     if row["kind"] != TREASURY_KIND:
-                        yield row["output_id"], row["message_id"], _output(row)
+                        yield row["output_id"], row["message_id"], _output(row), _booked(row)
     except pa.ArrowException as error:
         raise CodecError(0, f"the genesis of a static archive, found {error!r}") from error
+
+
+def _booked(row: dict[str, Any]) -> tuple[int, int] | None:
+    index, ms_timestamp = (row.get(name) for name in BOOKED)
+    return None if index is None or ms_timestamp is None else (index, ms_timestamp // 1_000)
 
 
 def _output(row: dict[str, Any]) -> TransferOutput | StardustOutput:

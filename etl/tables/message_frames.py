@@ -115,6 +115,15 @@ def ids(fields: Collection[str]) -> RowFrame:
     return _ids(F.concat(own, states))
 
 
+def booked_outputs() -> RowFrame:
+    """The milestones that booked outputs, of the rows of the lake's genesis, if it is not milestone 0."""
+    return RowFrame(
+        schema.booked_outputs,
+        F.expr("milestone_index > 0 AND booked_milestone_index IS NOT NULL"),
+        {"milestone_index": F.col("booked_milestone_index"), "ms_timestamp": F.col("booked_ms_timestamp")},
+    )
+
+
 def genesis_ids() -> RowFrame:
     """The ids of genesis outputs (etl.ledger_state.changes.genesis_outputs), and of the aliases, NFTs and foundries in
     them.

@@ -267,7 +267,7 @@ def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
     at = (genesis.ledger_index, None if genesis.timestamp is None else 1_000 * genesis.timestamp)
     if genesis.treasury is not None:
         milestone_id, amount = genesis.treasury
-        yield (*at, milestone_id, None, TREASURY_OUTPUT, None, amount, None, None)
+        yield (*at, milestone_id, None, TREASURY_OUTPUT, None, amount, None, None, None, None)
     for each in genesis.outputs:
         output = each.output
         owner: bytes | None
@@ -277,4 +277,5 @@ def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
             # Before any expiration, so that it is the owner whom the output names.
             owner, data = stardust_outputs.owner_at(output, 0), stardust_outputs.encode_output(output)
             names = asdict(named(output, each.output_id))
-        yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, names)
+        booked = (None, None) if each.booked is None else (each.booked[0], 1_000 * each.booked[1])
+        yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, *booked, names)

@@ -54,7 +54,8 @@ WHERE output.kind <> 2;
 
 -- Outputs of genesis, once they were applied.
 CREATE VIEW genesis_outputs AS
-SELECT milestone_index, ms_timestamp, output_id, message_id, kind AS output_type, address, amount, data, stardust
+SELECT milestone_index, ms_timestamp, output_id, message_id, kind AS output_type, address, amount, data, stardust,
+  booked_milestone_index, booked_ms_timestamp
 FROM lake_genesis WHERE kind <> 2 AND frontier() IS NOT NULL AND is_held(address, stardust);
 
 -- Every input of a transaction with the bytes of its unlock and the address that signed it.
@@ -77,9 +78,9 @@ FROM (
 -- Outputs of the ledger, in order of their creation: of included transactions, of receipts and of genesis.
 CREATE VIEW ledger_outputs AS
 SELECT milestone_index, ms_timestamp, white_flag_index, message_id, idx, output_id, output_type, address, amount,
-  CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust
+  CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust, false AS is_unclaimed
 FROM attached_outputs WHERE included AND is_held(address, stardust)
 UNION ALL
 SELECT milestone_index, ms_timestamp, NULL, message_id, NULL, output_id, output_type, address, amount,
-  CASE WHEN stardust IS NOT NULL THEN data END, stardust
+  CASE WHEN stardust IS NOT NULL THEN data END, stardust, coalesce(booked_milestone_index, 0) = 0
 FROM genesis_outputs;

@@ -4,14 +4,14 @@
 CREATE TABLE changes AS
 SELECT milestone_index, ms_timestamp, white_flag_index, idx, output_id[1:32] AS transaction_id, message_id,
   NULL::BLOB AS signer, false AS is_spent, output_id, output_type, address, address AS owner, amount, data, stardust,
-  milestone_index AS created_in
+  milestone_index AS created_in, is_unclaimed
 FROM ledger_outputs WHERE milestone_index <= frontier()
 UNION ALL
 SELECT spent.milestone_index, spent.ms_timestamp, spent.white_flag_index, spent.idx, spent.transaction_id,
   spent.message_id, spent.signer, true, spent.output_id, made.output_type, made.address,
   CASE WHEN made.stardust.expiration <= spent.ms_timestamp // 1000 THEN made.stardust.expiration_return
     ELSE made.address END,
-  made.amount, made.data, made.stardust, made.milestone_index
+  made.amount, made.data, made.stardust, made.milestone_index, made.is_unclaimed
 FROM attached_inputs AS spent LEFT JOIN ledger_outputs AS made ON made.output_id = spent.output_id
 WHERE spent.inclusion_state = 1 AND spent.kind = 0 AND spent.milestone_index <= frontier()
   AND spent.milestone_index > genesis_index() AND (made.output_id IS NOT NULL OR all_owned());

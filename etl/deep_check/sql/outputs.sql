@@ -18,6 +18,10 @@ SELECT output_id, created.milestone_index AS created_milestone_index,
   spent.message_id AS spent_message_id
 FROM created FULL JOIN spent USING (output_id);
 
+-- table: booked_outputs
+SELECT output_id, booked_milestone_index AS milestone_index, booked_ms_timestamp AS ms_timestamp
+FROM genesis_outputs WHERE milestone_index > 0 AND booked_milestone_index IS NOT NULL;
+
 -- view: listed_outputs
 SELECT *, stardust.sender AS sender, stardust.issuer AS issuer, stardust.tag AS tag,
   stardust.state_controller AS state_controller, stardust.governor AS governor,

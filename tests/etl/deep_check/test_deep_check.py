@@ -22,6 +22,7 @@ from tests.etl.archives import oracle, pending, write
 from tests.etl.conftest import CASSANDRA, Loading, Stores, on
 from tests.etl.deep_check.checking import GEOMETRY, checked, differing, faulty, missed
 from tests.etl.deep_check.faults import SEED, native
+from tests.etl.ledger_state.test_stardust_ledger import snapshot_after
 from tests.etl.stardust_archives import NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.stardust_archives import pending as stardust_pending
@@ -82,6 +83,17 @@ def test_all_rows_of_an_oracle_ledger_are_the_recomputed_ones(ledgers: Callable[
             table: rows for table, rows in counts.items() if table != "supply"
         }
     assert counts["supply"] == counts["ms_analytics"]
+
+
+def test_a_ledger_that_begins_with_a_snapshot_has_the_recomputed_rows(stores: Stores, tmp_path: Path) -> None:
+    file = tmp_path / "full.bin"
+    file.write_bytes(snapshot_after(24))
+    loading = stores(GEOMETRY, NETWORK, analytics=True)
+    assert loading.load(write(tmp_path / "later.jsonl", stardust_oracle()[24:]), genesis=file).ledger_index == 50
+    found = checked(loading)
+    assert differing(found) == []
+    assert {each.table: each.rows for each in found}["booked_outputs"] > 0
+    assert missed(loading, tmp_path, 3, SEED, [schema.booked_outputs]) == []
 
 
 def test_a_store_without_a_ledger_state_has_the_recomputed_rows(stores: Stores) -> None:

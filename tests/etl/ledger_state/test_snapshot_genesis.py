@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from api.app import ApiSettings, create_app
 from cli.serving import mount
 from db import schema
-from db.connect import open_store
+from db.connect import open_adapter, open_store
 from db.queries.milestones import find_timestamps
+from etl.engine.session import engine_session
+from etl.lake.delta import Lake
 from tests.api.asgi import ask
 from tests.api.explorer import Explorer
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.etl.archives import Json, dump
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import ON_SAIL, Loading, Stores
 from tests.etl.ledger_state import test_ledger as chrysalis
 from tests.etl.ledger_state import test_stardust_ledger as stardust
 from tests.etl.listings import whole_oracle
@@ -197,6 +200,70 @@ def test_a_load_adds_the_time_to_an_older_store(stores: Stores, tmp_path: Path) 
     with closing(open_store(loading.store)) as store:
         found = asyncio.run(find_timestamps(store, [LAST, LAST + 1]))
     assert found == [stardust.oracle()[LAST - 1]["milestone"]["timestamp"], None]
+
+
+async def test_outputs_of_a_snapshot_have_the_milestones_that_booked_them(from_snapshot: Loading) -> None:
+    left = SinceSnapshot(StardustLedger.read()).outputs
+    assert {stardust.expected()["outputs"][each]["metadata"]["milestoneIndexBooked"] for each in left} >= {
+        3,
+        BEGINNING,
+        LAST,
+    }
+    with serving(from_snapshot) as app:
+        for output_id in left:
+            metadata = stardust.expected()["outputs"][output_id]["metadata"]
+            found = await ask(app, f"/api/core/v2/outputs/{output_id}/metadata")
+            assert found == (200, metadata | {"ledgerIndex": LAST})
+
+
+def unclaimed_after(index: int) -> tuple[int, int]:
+    """Number and base tokens of the outputs of milestone 0 that were unspent after a milestone."""
+    held = [
+        int(each["output"]["amount"])
+        for each in stardust.expected()["outputs"].values()
+        if each["metadata"]["milestoneIndexBooked"] == 0
+        and (not each["metadata"]["isSpent"] or each["metadata"]["milestoneIndexSpent"] > index)
+    ]
+    return len(held), sum(held)
+
+
+@pytest.mark.parametrize("ledger_near", [stardust.FAR, stardust.NEAR])
+@pytest.mark.parametrize("beginning", [1, BEGINNING])
+def test_only_outputs_of_milestone_0_are_unclaimed(
+    stores: Stores, tmp_path: Path, ledger_near: int, beginning: int
+) -> None:
+    file = tmp_path / "full.bin"
+    file.write_bytes(stardust.snapshot_after(beginning))
+    loading = stores((7, 3), NETWORK, ledger_near=ledger_near, analytics=True)
+    report = loading.load(*stardust.milestones(tmp_path, *range(beginning + 1, LAST + 1)), genesis=file)
+    assert (report.exit_code, report.ledger_index) == (0, LAST)
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        rows = store.read_all(schema.ms_analytics)
+    found = {row["milestone_index"]: (row["unclaimed_count"], row["unclaimed_amount"]) for row in rows}
+    assert found == {index: unclaimed_after(index) for index in range(beginning, LAST + 1)}
+
+
+def test_a_lake_of_an_older_version_gets_the_milestones_from_the_same_snapshot(stores: Stores, tmp_path: Path) -> None:
+    file = tmp_path / "full.bin"
+    file.write_bytes(stardust.snapshot_after(BEGINNING))
+    loading = stores((7, 3), NETWORK)
+    loading.load(genesis=file)
+    booked = loading.rows()["booked_outputs"]
+    assert booked
+    with engine_session(ON_SAIL) as spark:
+        lake = Lake(spark, str(loading.folder / "lake"))
+        rows = lake.genesis().withColumns(
+            {
+                "booked_milestone_index": F.expr("CAST(NULL AS INT)"),
+                "booked_ms_timestamp": F.expr("CAST(NULL AS BIGINT)"),
+            }
+        )
+        lake.replace("genesis", rows)
+    loading.rebuild()
+    assert loading.rows()["booked_outputs"] == []
+    assert loading.load(genesis=file).exit_code == 0
+    loading.rebuild()
+    assert loading.rows()["booked_outputs"] == booked
 
 
 def chrysalis_snapshot(oracle: Oracle) -> bytes:

@@ -89,6 +89,13 @@ CREATE TABLE outputs (
   PRIMARY KEY (output_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE booked_outputs (
+  output_id BLOB NOT NULL,
+  milestone_index INTEGER,
+  ms_timestamp INTEGER,
+  PRIMARY KEY (output_id)
+) WITHOUT ROWID;
+
 CREATE TABLE outputs_by_address (
   address BLOB NOT NULL,
   output_kind TEXT NOT NULL,
