@@ -46,7 +46,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
                 15: "listing_trees",
                 16: "log",
                 17: "selection",
-                18: "booked_outputs",
+                19: "booked_outputs",
             }.items()
         )
     ),

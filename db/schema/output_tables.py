@@ -45,7 +45,7 @@ booked_outputs = Table(
         MS_TIMESTAMP,
     ),
     partition=("output_id",),
-    layout=18,
+    layout=19,
 )
 
 outputs_by_address = Table(

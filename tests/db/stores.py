@@ -34,7 +34,7 @@ MIGRATIONS = [
     "0015_listing_trees",
     "0016_log",
     "0017_selection",
-    "0018_booked_outputs",
+    "0019_booked_outputs",
 ]
 """The file names of an IOTA store's tables, repeated here independently of the schema."""
 

@@ -1,4 +1,4 @@
--- Layout 18: booked_outputs. Rendered from db/schema.py by `python -m db.migrations --write`.
+-- Layout 19: booked_outputs. Rendered from db/schema.py by `python -m db.migrations --write`.
 
 CREATE TABLE IF NOT EXISTS booked_outputs (
   output_id BLOB NOT NULL,
