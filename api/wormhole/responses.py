@@ -41,7 +41,7 @@ VAA_DOC: dict[str, Any] = {
     "version": 1,
     "emitterChain": VAA.emitter_chain,
     "emitterAddr": VAA.emitter_address.hex(),
-    "emitterNativeAddr": "GugU1tP7doLeTw9hQP51xRJyS8Da1fWxuiy2rVrnMD2m",
+    "emitterNativeAddr": "Gv1KWf8DT1jKv5pKBmGaTmVszqa56Xn8YGx2Pg7i7qAk",
     "guardianSetIndex": VAA.guardian_set_index,
     "vaa": VAA_BASE64,
     "timestamp": "2021-09-21T01:52:26Z",

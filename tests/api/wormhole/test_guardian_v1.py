@@ -69,7 +69,7 @@ async def test_the_guardians_of_now_are_the_last_set_that_is_published(signed: h
         ("CHAIN_ID_NONE/{emitter}/1", f"parameter chain: expected {CHAIN}, found 'CHAIN_ID_NONE'"),
         ("chain_id_sei/{emitter}/1", f"parameter chain: expected {CHAIN}, found 'chain_id_sei'"),
         ("2/{emitter}00/1", f"parameter emitter: expected {EMITTER}, found "),
-        ("2/GugU1tP7doLeTw9hQP51xRJyS8Da1fWxuiy2rVrnMD2m/1", f"parameter emitter: expected {EMITTER}, found 'GugU"),
+        ("2/Gv1KWf8DT1jKv5pKBmGaTmVszqa56Xn8YGx2Pg7i7qAk/1", f"parameter emitter: expected {EMITTER}, found 'Gv1K"),
         ("2/{emitter}/-1", "parameter sequence: expected an integer from 0 to 18446744073709551615, found '-1'"),
         ("2/{emitter}/18446744073709551616", "parameter sequence: expected an integer from 0 to "),
     ],
