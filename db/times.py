@@ -44,7 +44,7 @@ class Window:
         return self.holds(ms_timestamp) and any(first <= milestone_index <= last for first, last in self.milestones)
 
     def from_genesis(self, genesis: int) -> "Window":
-        """The same window, extended back to the genesis, whose own timestamp is unknown."""
+        """The same window, extended back to the genesis, whose rows may have no timestamp."""
         return replace(self, milestones=add(self.milestones, [(0, genesis)]), timeless=True)
 
 

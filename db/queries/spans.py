@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from db import schema
 from db.intervals import Intervals, intersect
+from db.queries.milestones import find_timestamps
 from db.store import Store
 from db.times import FOREVER, Window, find_window
 
@@ -34,19 +35,23 @@ async def find_span(
 ) -> Window | None:
     """The milestones after all starts and before all ends, inclusive; None without any edge.
 
-    The genesis has no timestamp. Unless `with_genesis` is False, it precedes every time, so it is included if no start
-    is a time or a later milestone.
+    The genesis has a timestamp only if it is a snapshot. Without one, and unless `with_genesis` is False, it precedes
+    every time, so it is included if no start is a time or a later milestone.
     """
     if not starts and not ends:
         return None
     window = await _find(store, network, starts, ends)
     rows = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1) if with_genesis else []
     genesis = rows[0]["ledger_index"] if rows else None
-    if genesis is None or any(each.milestone is None or each.milestone > genesis for each in starts):
+    if genesis is None:
         return window
-    if any(each.last_s < 0 if each.milestone is None else each.milestone < genesis for each in ends):
-        return window
-    return window.from_genesis(genesis)
+    has_times = any(each.milestone is None for each in (*starts, *ends))
+    time = (await find_timestamps(store, [genesis]))[0] if has_times else None
+    # A time that is unknown precedes all others.
+    at = -1 if time is None else time
+    is_before = any(at < each.first_s if each.milestone is None else genesis < each.milestone for each in starts)
+    is_after = any(max(at, 0) > each.last_s if each.milestone is None else genesis > each.milestone for each in ends)
+    return window if is_before or is_after else window.from_genesis(genesis)
 
 
 async def _find(store: Store, network: str, starts: Sequence[Edge], ends: Sequence[Edge]) -> Window:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,32 @@ async def test_updates_of_an_address_begin_with_its_outputs_in_the_snapshot(from
             updates = expected.updates_of(address)
             assert await updates_of(app, address) == updates
             assert await updates_of(app, address, sort="oldest") == updates[::-1]
+
+
+async def test_the_snapshot_is_in_the_spans_that_contain_its_time(snapshot_alone: Loading) -> None:
+    explorer = Explorer(StardustLedger.read())
+    time = explorer.time_of[LAST]
+    address = max(explorer.owned().items(), key=itemgetter(1))[0]
+    held = {
+        output_id
+        for output_id, each in explorer.outputs.items()
+        if not each["metadata"]["isSpent"] and explorer.owner(each["output"], -1)[1] == address
+    }
+    with serving(snapshot_alone) as app:
+        for span, expected in (
+            ({"start": time}, held),
+            ({"end": time}, held),
+            ({"start": time, "end": time}, held),
+            ({"start": LAST}, held),
+            ({"start": time + 1}, set()),
+            ({"end": time - 1}, set()),
+            ({"start": time + 1, "end": LAST}, set()),
+        ):
+            assert {each["outputId"] for each in await updates_of(app, address, **span)} == expected, span
+            query = {"addresses": address, "pageSize": 1000} | span
+            status, statement = await ask(app, "/api/explorer/v2/ledger/statement", query)
+            assert status == 200
+            assert bool(statement["items"]) == bool(expected), span
 
 
 async def test_conditions_are_compared_with_the_time_of_the_snapshot(snapshot_alone: Loading) -> None:
