@@ -21,6 +21,7 @@ from etl.completeness.message_leaves import MessageLeaves
 from etl.expectations.comparison import Expectation
 from etl.filling import fill
 from etl.kept_proofs import restore_proofs
+from etl.lake.coverage import reject_unfinished_purge
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
@@ -99,9 +100,12 @@ class IotaRun:
 
 
 def check_store(run: IotaRun) -> IotaRun:
-    """Rejects a lake older than the store. Counts the store's newest milestones and reopens those with missing rows."""
+    """Rejects a lake older than the store, and one with an unfinished purge. Counts the store's newest milestones and
+    reopens those with missing rows.
+    """
     store, reads = run.publication.store, run.publication.reads
     chunk_size = run.publication.store_settings.chunk_size
+    reject_unfinished_purge(run.publication.lake)
     if run.force and run.files:
         # What this run replaces may be damaged. `decode` compares it with the milestones that the files have.
         run.publication.lake.set_aside([(run.first or 0, (run.last or MAX_MILESTONE_INDEX + 1) - 1)], ("milestones",))

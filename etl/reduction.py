@@ -1,8 +1,12 @@
 """Reduces a full permanode to a selection: `permanode purge --keep` (docs/decisions/0044-selective-permanode.md).
 
 The cones of the lake are verified again from their bytes, as `permanode verify` does, and replaced in one commit. The
-filters are written before it and cover nothing until the messages are replaced, so a run that ends in between can be
-repeated. The store is built from the lake afterwards, also by a run that finds the lake reduced with the same filters.
+store is built from the lake afterwards, also by a run that finds the lake reduced with the same filters.
+
+Invariants:
+1. Filters cover a milestone only if the purge that replaced its messages had these filters.
+2. From before the messages are replaced until the filters cover what is left, the lake has the note of an unfinished
+   purge. Meanwhile loads and rebuilds are rejected, and so is a purge with other filters, unless all messages are left.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -12,9 +16,10 @@ import pyarrow as pa
 
 from db.coverage import Coverage
 from db.intervals import Intervals, in_words, of_indices
+from etl.engine.arrow_frames import arrow_frame
 from etl.engine.process_pool import run_tasks
 from etl.engine.queries import parallelism
-from etl.lake.coverage import read_coverage, write_coverage
+from etl.lake.coverage import begin_purge, end_purge, find_unfinished_purge, read_coverage, write_coverage
 from etl.lake.delta import either, intervals_of
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.part_commits import replace_messages
@@ -38,27 +43,33 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
     """Replaces the messages of the lake by those that the filters select, each with its proof. Milestones that are
     incomplete lose their messages. Returns what the lake keeps then.
 
-    Raises ValueError for an invalid filter, a lake that keeps another selection already, and milestones that are not
-    `signed`; then nothing was changed.
+    Raises ValueError for an invalid filter, a lake that keeps another selection already or has an unfinished purge with
+    other filters, and milestones that are not `signed`; then nothing was changed.
     """
     lake = publication.lake
-    held = read_coverage(lake)
+    held, unfinished = read_coverage(lake), find_unfinished_purge(lake)
     coverage = chosen_for(publication, keep)
-    if held is not None and any(held.values()):
+    if not lake.exists():
+        raise ValueError("purge --keep: a lake with milestones expected")
+    if held is not None and unfinished is None:
         if held.keys() == coverage.keys():
             # An earlier run may have ended before the store was built.
             return held
         raise ValueError("purge --keep: the lake keeps a selection already; a load with --keep adds filters to it")
-    if not lake.exists():
-        raise ValueError("purge --keep: a lake with milestones expected")
+    is_replaced = False
+    if unfinished is not None and lake.read("messages").count() != unfinished.messages:
+        if unfinished.filters != coverage.keys():
+            raise unfinished.error
+        is_replaced = True
     milestones = lake.read("milestones")
     whole, complete = intervals_of(milestones), intervals_of(milestones.where("verified IS NOT NULL"))
-    if held is None or lake.read("messages").where("proof IS NOT NULL").isEmpty():
+    if not is_replaced:
         _replace(publication, coverage, complete, whole)
     rejects = lake.read("rejects").where(either(complete)) if lake.has("rejects") else None
     lake.replace("milestones", milestone_rows(lake.messages(complete), rejects), whole)
     kept = dict.fromkeys(coverage, complete)
     write_coverage(lake, kept)
+    end_purge(lake)
     note(publication, kept)
     return kept
 
@@ -66,6 +77,9 @@ def reduce_lake(publication: Publication, keep: Sequence[str]) -> Coverage:
 def _replace(publication: Publication, coverage: Coverage, complete: Intervals, whole: Intervals) -> None:
     """Replaces the messages. Raises ValueError if a milestone is not `signed`."""
     lake = publication.lake
+    if lake.has("watched"):
+        # Of an unfinished purge, which may have had other filters.
+        lake.replace("watched", arrow_frame(lake.spark, WATCHED.empty_table()))
     watch_genesis(lake, coverage)
     decoded, watched = _decode(publication, Selection(frozenset(coverage)), complete)
     lost = of_indices(index for each in decoded for index in each.results.without_messages())
@@ -74,7 +88,10 @@ def _replace(publication: Publication, coverage: Coverage, complete: Intervals, 
             f"purge --keep: milestones {in_words(lost)} are not signed, or their proof fails; nothing was changed. "
             "`permanode verify` shows the reasons"
         )
+    begin_purge(lake, coverage)
     write_coverage(lake, coverage)
+    # The store has all rows until it is built again, but nobody may publish the lake as if it had all messages.
+    note(publication, coverage)
     add_watched(lake, coverage, watched, complete)
     replace_messages(lake, [part for each in decoded for part in each.parts], whole)
 

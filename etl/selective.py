@@ -10,7 +10,7 @@ from db.coverage import KEPT, Coverage, format_coverage
 from db.intervals import Intervals, add, in_words, intersect, subtract
 from db.schema import keyspace_info, ledger_frontier
 from etl.engine.settings import EtlSettings
-from etl.lake.coverage import read_coverage, write_coverage
+from etl.lake.coverage import read_coverage, reject_unfinished_purge, write_coverage
 from etl.lake.delta import Lake
 from etl.lake.watch_list import add_watched
 from etl.lake.watched_outputs import find_watched_in_file
@@ -27,9 +27,11 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
     """Returns what a selective store keeps, with the filters `keep` added to those of its lake. None: all messages.
 
     New filters are written into lake and store, covering nothing yet. Raises ValueError for an invalid filter, a store
-    or lake that keeps all messages, unknown keys of the coordinator, and for what needs all messages.
+    or lake that keeps all messages, an unfinished purge, unknown keys of the coordinator, and for what needs all
+    messages.
     """
     lake = publication.lake
+    reject_unfinished_purge(lake)
     held = read_coverage(lake)
     if held is None and not keep:
         return None

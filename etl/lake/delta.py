@@ -32,6 +32,7 @@ from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
 from etl.lake.genesis_tables import BOOKED, GENESIS, GENESIS_DDL, KEY_RANGES_DDL
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
+from etl.lake.selective_tables import KEPT_PROOFS_DDL, SELECTION_DDL, UNFINISHED_PURGE_DDL, WATCHED_DDL
 from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
 from etl.sources.plan import UNKNOWN_MILESTONE
 from ledger.eras import STARDUST
@@ -56,15 +57,6 @@ SOURCES = pa.schema(
         "loaded_at": pa.timestamp("us", tz="UTC"),
     }
 )
-SELECTION_DDL = "filter STRING, milestones STRING"
-"""The filters of a selective lake, and the milestones that each of them covers (etl/lake/coverage.py)."""
-
-WATCHED_DDL = "milestone_index INT, address BINARY, output_id BINARY"
-"""Outputs of a selective lake's addresses whose spending is looked for (etl/lake/watched_outputs.py)."""
-
-KEPT_PROOFS_DDL = "store_table STRING, row STRING"
-"""Rows of a selective store that prove its listings (etl/kept_proofs.py), each as JSON."""
-
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 KEY = "milestone_index"
@@ -77,6 +69,7 @@ TABLES: dict[str, Layout] = {
     "rejects": Layout(REJECTS_DDL, key=KEY),
     "sources": Layout(SOURCES_DDL),
     "selection": Layout(SELECTION_DDL),
+    "unfinished_purge": Layout(UNFINISHED_PURGE_DDL),
     "watched": Layout(WATCHED_DDL),
     "kept_proofs": Layout(KEPT_PROOFS_DDL),
     "genesis": Layout(GENESIS_DDL),
