@@ -41,12 +41,13 @@ def choose(publication: Publication, keep: Sequence[str]) -> Coverage | None:
     coverage = {**coverage, **(held or {})}
     _reject_settings(publication.store_settings, publication.settings, lake)
     if held is None or coverage.keys() != held.keys():
-        coverage = watch_genesis(lake, coverage)
-        write_coverage(lake, coverage)
         if addresses_of(coverage) - addresses_of(held or {}) and publication.reads.ledger_index() is not None:
-            # The state of an address begins with the genesis.
+            # The state of an address begins with the genesis. Before the filter is written, because a load that finds
+            # it written keeps the frontier.
             with publication.store.batch() as batch:
                 batch.delete(ledger_frontier, (publication.reads.network,))
+        coverage = watch_genesis(lake, coverage)
+        write_coverage(lake, coverage)
     note(publication, coverage)
     return coverage
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from db.connect import open_store
-from etl import iota_steps, reduction, runs
+from etl import iota_steps, reduction, runs, selective
 from etl.runs import lake_path
 from etl.static_archive.publish import publish
 from etl.store_reads import StoreReads
 from tests.etl.conftest import Loading, Stores
 from tests.etl.lake_files import lake_rows
-from tests.etl.selective.test_selected_ledger import GENESIS, LAST
+from tests.etl.selective.test_selected_ledger import GENESIS, LAST, state_of, two_addresses
 from tests.etl.selective.test_selective import TAG as HEX
 from tests.etl.selective.test_selective import coverage
 from tests.etl.selective.test_selective_crash import ADDRESS, FILES, everything
@@ -148,3 +148,18 @@ def test_a_purge_does_not_follow_an_interrupted_load_of_a_selection(stores: Stor
     for tag in (TAG, OTHER):
         digits = tag.removeprefix("tag:0x")
         assert found.count(digits) == len([each for each in tagged("chrysalis")[digits] if digits in each.own_tags])
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before the filter", "after the filter"])
+def test_an_address_that_an_interrupted_load_added_has_its_state_from_the_genesis_on(
+    stores: Stores, *, after: bool
+) -> None:
+    first, second = two_addresses("chrysalis")
+    loading = stores()
+    loading.load(*FILES, genesis=GENESIS["chrysalis"], keep=[f"address:0x{first}"])
+    with killed(selective, "write_coverage", after=after), pytest.raises(Killed):
+        loading.load(*FILES, keep=[f"address:0x{second}"])
+    report = loading.load(*FILES, keep=[f"address:0x{second}"])
+    assert (report.ledger_index, report.held) == (LAST, "")
+    whole, _ = stores.loaded(FULL)
+    assert state_of(loading, [first, second]) == state_of(whole, [first, second])
