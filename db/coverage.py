@@ -11,7 +11,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from db import schema
-from db.intervals import Intervals, add, in_words, intersect
+from db.intervals import Intervals, add, in_words, intersect, subtract
 from db.listing.statement import LISTED
 from db.model import Lookup
 from db.output_kinds import ALIAS, LEGACY, NFT
@@ -102,13 +102,20 @@ async def check_listing(store: Store, keys: Iterable[tuple[Lookup, str]]) -> Non
         LISTED.set(f"{', '.join(names)}; milestones {in_words(listed or [])}")
 
 
-async def check_proved(store: Store, lookup: Lookup | None, key: str) -> None:
-    """Raises NotKeptHere for the proof of the listing of a key in hex that no filter of a selective store keeps.
-    `lookup`: None for a listing that no filter keeps.
+async def check_proved(store: Store, lookup: Lookup | None, key: str, span: tuple[int, int]) -> None:
+    """Raises NotKeptHere for the proof of the listing of a key in hex, in a span of milestones that a selective store
+    does not cover as a whole by a filter. `lookup`: None for a listing that no filter keeps.
     """
     coverage = await find_coverage(store)
-    if coverage is not None and (lookup is None or _filter_of(lookup, key) not in coverage):
+    if coverage is None:
+        return
+    wanted = None if lookup is None else _filter_of(lookup, key)
+    if wanted is None or wanted not in coverage:
         raise NotKeptHere("the proof of this listing is not kept here: no filter of this archive selects its key")
+    if uncovered := subtract([span], coverage[wanted]):
+        raise NotKeptHere(
+            f"the proof of this listing is not kept here: {wanted.text} does not cover milestones {in_words(uncovered)}"
+        )
 
 
 async def check_address(store: Store, address: str) -> None:

@@ -27,7 +27,7 @@ from db.coverage import KEPT, Coverage, parse_coverage
 from db.intervals import in_words, subtract
 from db.model import Table
 from db.partitions import ms_range_id
-from db.queries.listing_proofs import list_rows
+from db.queries.listing_proofs import OF_LEDGER, list_rows
 from db.queries.log import LogHead, head_values, key_of
 from db.store import Value, WritableStore
 from etl.engine.arrow_frames import collected
@@ -45,16 +45,13 @@ from etl.transparency.log_files import LogFiles
 from etl.transparency.stored_log import StoredLog
 from ledger.completeness.families import BY_NAME, FAMILIES, U32_BYTES, Family
 from ledger.completeness.fetched_trees import FetchedTrees
-from ledger.completeness.intervals import FACTOR, Interval, complete_from, complete_to, log_place_of_cover
+from ledger.completeness.intervals import FACTOR, Interval, complete_to, log_place_of_cover, proved_span
 from ledger.completeness.proof import Listing
 from ledger.completeness.trees import Leaf
 from ledger.selection import ADDRESS, TAG, Filter
 from ledger.transparency.keys import VerifierKey
 from ledger.transparency.tiled_tree import tiles_beside_leaf
 from ledger.transparency.tiles import width_at
-
-OF_LEDGER = frozenset({"ledger_updates_by_address", "transactions_by_address"})
-"""Families whose rows follow from the ledger state."""
 
 CHAINS = {0x08: "alias_outputs_by_chain", 0x10: "nft_outputs_by_chain"}
 """First byte of an address → the family of the states of the object that it belongs to."""
@@ -130,7 +127,7 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
             own.open()
             check_beginning(own, log)
         coverage = parse_coverage(text)
-        span = max(listings.first, complete_from(listings.first)), listings.end
+        span = proved_span(listings.first, listings.end)
         ledger_index = reads.ledger_index()
         copies = _Copies(settings, store, listings, has_ledger=ledger_index is not None and ledger_index >= span[1])
         proved, left_out = _parted(coverage, span)

@@ -16,12 +16,13 @@ from db.listing.streams import Source, get_chunk_size, lookup_source, partition_
 from db.listing.turns import give_way, must_give_way
 from db.model import Table
 from db.partitions import ms_range_id
+from db.queries.ledger import find_ledger_index
 from db.roles import LOOKUP_OF_TABLE, ROLES, listing_key
 from db.store import Bound, Key, NotFound, NotKeptHere, Row, Store, StoreDamaged
 from db.together import together
 from ledger.completeness.families import Family, milestone_of
 from ledger.completeness.fetched_trees import FetchedTrees
-from ledger.completeness.intervals import Interval, cover, size_of
+from ledger.completeness.intervals import Interval, cover, proved_span, size_of
 from ledger.completeness.proof import Listing
 from ledger.completeness.records import IntervalRecord
 from ledger.completeness.tiles import Tile, decode_tile
@@ -38,6 +39,9 @@ Node: TypeAlias = tuple[Interval, Leaf]
 
 OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
 """Name of a family → the role of its outputs."""
+
+OF_LEDGER = frozenset({"ledger_updates_by_address", "transactions_by_address"})
+"""Families whose rows follow from the ledger state."""
 
 TABLES = {
     "messages_by_tag": schema.tags,
@@ -56,11 +60,12 @@ async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
         listing: what is proved. Its end is at most the last milestone of `find_proved`.
 
     Raises:
-        NotFound: the trees of a cover that ends so long ago are no longer kept, or are not in a selective store.
+        NotFound: the trees of a cover that ends so long ago are no longer kept, or are not in a selective store, or it
+            does not cover all milestones of the listing.
         StoreDamaged: a tile is missing.
         ValueError: no interval ends at `listing.end`.
     """
-    await check_proved(store, LOOKUP_OF_TABLE.get(_table_of(listing.family)), listing.key.hex())
+    await _check_kept(store, listing)
     trees = FetchedTrees(place_of(listing.family, listing.key))
     intervals = cover(listing.first, listing.end)
     chunk_size = await get_chunk_size(store)
@@ -68,6 +73,18 @@ async def locate_key(store: Store, listing: Listing) -> FetchedTrees:
     rows = await store.get_many(schema.interval_roots, keys)
     await together(*(_locate(store, trees, *each) for each in zip(intervals, rows, strict=True)))
     return trees
+
+
+async def _check_kept(store: Store, listing: Listing) -> None:
+    """Raises NotKeptHere for a listing of which a selective store does not have all rows."""
+    span = proved_span(listing.first, listing.end)
+    await check_proved(store, LOOKUP_OF_TABLE.get(_table_of(listing.family)), listing.key.hex(), span)
+    if listing.family.name in OF_LEDGER and await find_coverage(store) is not None:
+        ledger_index = await find_ledger_index(store, listing.network)
+        if ledger_index is None or ledger_index < listing.end:
+            raise NotKeptHere(
+                f"the proof of this listing is not kept here: the ledger state does not reach milestone {listing.end}"
+            )
 
 
 async def fetch_rows(store: Store, trees: FetchedTrees, listing: Listing, index: int, count: int) -> None:

@@ -90,6 +90,11 @@ def complete_to(first: int, frontier: int) -> int | None:
     return end if end >= complete_from(first) else None
 
 
+def proved_span(first: int, end: int) -> tuple[int, int]:
+    """The first and the last milestone of the listings that an archive from `first` proves with the cover of `end`."""
+    return max(first, complete_from(first)), end
+
+
 def cover(first: int, end: int) -> list[Interval]:
     """The largest intervals that contain exactly the milestones from `complete_from(first)` to `end`, in order.
 

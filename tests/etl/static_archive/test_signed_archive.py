@@ -19,9 +19,9 @@ from cli.log_text import audit_lines
 from cli.main import app
 from db import schema
 from db.connect import open_store
-from db.queries.listing_proofs import fetch_trees
+from db.queries.listing_proofs import OF_LEDGER, fetch_trees
 from db.queries.log import LogHead, get_audit_path, get_head
-from db.store import NotFound
+from db.store import NotFound, NotKeptHere
 from etl import runs
 from etl.deep_check.check import Setup, check_rows
 from etl.kept_proofs import STORED, keep_proofs
@@ -58,7 +58,9 @@ from tests.etl.static_archive.file_host import FileHost
 from tests.etl.static_archive.other_operators import FORKED, HIDDEN, another, forking, hiding, served
 from tests.etl.static_archive.proved_pages import ProvedPage, in_javascript, in_python
 from tests.etl.static_archive.test_publish import changed_manifests
+from tests.inclusion import keys
 from tests.reference_completeness import listings
+from tests.selections import NETWORKS
 
 pytestmark = pytest.mark.loads
 
@@ -397,6 +399,39 @@ def test_a_selective_permanode_has_the_proofs_of_its_listings(signed: Case, stor
         keep_proofs(signed.loading.store, signed.lake, str(signed.archive), [])
 
 
+def test_the_proofs_of_a_filter_that_covers_a_part_are_not_kept(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    tag, address = selected_keys(signed.network)
+    filters = [f"tag:0x{tag.hex()}", f"address:0x{address.hex()}"]
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    era = next(era for era, network in NETWORKS.items() if network == signed.network)
+    loading = stores((100_000, 100_000), signed.network, eras={"coordinator_keys": tuple(keys(era))})
+    loading.load(*sources, keep=filters[:1])
+    loading.load(*sources, keep=filters[1:], first=32)
+    part = Case(loading, signed.archive)
+    assert keep_proofs(loading.store, part.lake, str(signed.archive), []).left_out == (filters[1],)
+    of_tag, of_address = (
+        [each for each in pages_of(signed.network) if each.place[1:] == key] for key in (tag, address)
+    )
+    assert asyncio.run(of_server(part, of_tag)) == asyncio.run(of_server(signed, of_tag))
+    for page in of_address:
+        with pytest.raises(NotKeptHere, match=f"is not kept here: {filters[1]} does not cover milestones 1:32"):
+            asyncio.run(of_server(part, [page]))
+    loading.load(*sources)
+    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    of_ledger = [each for each in of_address if BY_NUMBER[each.place[0]].name in OF_LEDGER]
+    others = [each for each in of_address if each not in of_ledger]
+    assert asyncio.run(of_server(part, others)) == asyncio.run(of_server(signed, others))
+    for page in of_ledger:
+        with pytest.raises(NotKeptHere, match="is not kept here: the ledger state does not reach milestone 49"):
+            asyncio.run(of_server(part, [page]))
+    loading.load(genesis=genesis)
+    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    assert asyncio.run(of_server(part, of_address)) == asyncio.run(of_server(signed, of_address))
+    assert of_tag
+    assert others
+    assert of_ledger
+
+
 def test_a_purged_permanode_continues_its_log_with_an_archive(
     signed: Case, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -423,9 +458,8 @@ def test_a_purged_permanode_continues_its_log_with_an_archive(
         with pytest.raises(LogForked, match="at milestone 7: "):
             loading.load(*sources, force=True, first=5, last=9)
     assert loading.load(*sources, force=True, first=5, last=9).milestones == 4, "messages in part are no fork"
-    forged = ArchivedLog.tile
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ArchivedLog, "tile", lambda *place: flipped(forged(*place)))
+        patch.setattr(ArchivedLog, "tile", flipped_tile)
         with pytest.raises(LogError, match=r"the tiles of its first \d+ records do not lead to the root of all"):
             keep_proofs(loading.store, part.lake, str(signed.archive), [])
     assert logged.head() == before
@@ -466,8 +500,12 @@ def ends_of(archive: Path, verifier: VerifierKey) -> tuple[Checkpoint, str, byte
     return open_checkpoint(data, f"permanode/{manifest['network']}/1", verifier).checkpoint, verifier.text, data
 
 
-def flipped(hashes: bytes) -> bytes:
+TRUE_TILE = ArchivedLog.tile
+
+
+def flipped_tile(self: ArchivedLog, level: int, number: int, width: int) -> bytes:
     """The hashes of a tile, of which the first one is wrong."""
+    hashes = TRUE_TILE(self, level, number, width)
     return bytes([hashes[0] ^ 1]) + hashes[1:]
 
 
