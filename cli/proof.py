@@ -86,7 +86,8 @@ def keep(
         typer.Option(
             "--log-key",
             metavar="NAME+ID+KEY",
-            help="Key of the log of the archive. Can be repeated. Default: the key that the archive states.",
+            help="Key of the log of the archive. Can be repeated. Default: the key that the archive states. If proofs "
+            "of an archive with another key are stored already, it is required.",
         ),
     ] = None,
 ) -> None:

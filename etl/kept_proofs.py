@@ -7,7 +7,8 @@ from them as a full store does (decision 0048).
 Invariants:
 1. Nothing is stored before the signature of the checkpoint, the record of the cover, and the root of each listing are
    verified. The root follows from the rows of this store, so it shows that this store has all of them.
-2. The head of the log is written last. A log that this permanode had before it was reduced is continued.
+2. The head of the log is written last. It extends the one before: a log that this permanode had before it was reduced
+   is continued, and a copied one is replaced by that of an archive whose log begins with it.
 3. The lake has a copy of all these rows, because nothing else in it leads to them. A rebuild writes them again.
 """
 
@@ -40,7 +41,7 @@ from etl.static_archive.listings.check import fault_of_listings
 from etl.static_archive.listings.history import ArchivedListings
 from etl.static_client import ArchiveError, open_archive
 from etl.store_reads import StoreReads
-from etl.transparency.continuation import check_beginning, continue_log
+from etl.transparency.continuation import check_beginning, check_extends, continue_log
 from etl.transparency.log_files import LogFiles
 from etl.transparency.stored_log import StoredLog
 from ledger.completeness.families import BY_NAME, FAMILIES, U32_BYTES, Family
@@ -91,14 +92,16 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
         settings: those of the store.
         lake: path of its lake.
         place: folder or URL of a static archive with listings.
-        keys: one of them must have signed its log. Without any, the key that the archive states.
+        keys: one of them must have signed its log. Without any, the key that the archive states, which must be the
+            one that signed a log that was copied before.
 
     Raises:
         ValueError: the store is not selective, no filter covers the milestones of the proofs, the archive is one of
-            another network or without listings, or the store has other rows than it proves. Nothing was stored.
+            another network or without listings, its log is shorter than the one here or has an unexpected key, or the
+            store has other rows than it proves. Nothing was stored.
         ArchiveError: files of the archive contradict each other.
         LogError: its log is not signed by one of the keys.
-        LogForked: this permanode has a log of its own, which is not the beginning of that of the archive.
+        LogForked: this permanode has a log, its own or a copied one, which is not the beginning of that of the archive.
         LeaseHeld: another run writes to the store.
     """
     archive = open_archive(place)
@@ -126,6 +129,8 @@ def keep_proofs(settings: StoreSettings, lake: str, place: str, keys: Sequence[V
         if has_own:
             own.open()
             check_beginning(own, log)
+        elif (copied := reads.log_head()) is not None:
+            check_extends(copied, log, is_key_given=bool(keys))
         coverage = parse_coverage(text)
         span = proved_span(listings.first, listings.end)
         ledger_index = reads.ledger_index()

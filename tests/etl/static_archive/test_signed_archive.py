@@ -5,6 +5,7 @@ import json
 import random
 import re
 import shutil
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,7 +29,7 @@ from etl.kept_proofs import STORED, keep_proofs
 from etl.static_archive.archived_log import ArchivedLog
 from etl.static_archive.check import check
 from etl.static_archive.download import local_sources
-from etl.static_archive.names import read_manifest
+from etl.static_archive.names import read_manifest, write_manifest
 from etl.store_reads import StoreReads
 from etl.transparency.audit import audit_logs
 from etl.transparency.history import LogForked
@@ -47,10 +48,12 @@ from ledger.transparency.errors import LogError
 from ledger.transparency.keys import Kind, VerifierKey
 from ledger.transparency.logged_records import LoggedRecords
 from ledger.transparency.records import MilestoneRecord
+from ledger.transparency.tiled_tree import TiledTree
 from ledger.transparency.tiles import Place, places_of
 from tests import reference, reference_stardust
 from tests.etl.archives import oracle as chrysalis_oracle
 from tests.etl.conftest import Loading, Stores, oracle_ledger
+from tests.etl.lake_files import lake_rows
 from tests.etl.stardust_archives import NETWORK as STARDUST_NETWORK
 from tests.etl.stardust_archives import oracle as stardust_oracle
 from tests.etl.static_archive.conftest import Case
@@ -430,6 +433,86 @@ def test_the_proofs_of_a_filter_that_covers_a_part_are_not_kept(signed: Case, st
     assert of_tag
     assert others
     assert of_ledger
+
+
+def test_the_log_of_kept_proofs_is_extended_only(signed: Case, stores: Stores, tmp_path: Path) -> None:
+    tag, _ = selected_keys(signed.network)
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    same = Path(signed.loading.store.log_key)
+    older = published(stores, signed, same, tmp_path / "older", last=32)
+    key = tmp_path / "other.key"
+    created = create_key(key, "other.example/log", Kind.SIGNATURE).verifier
+    other = published(stores, signed, key, tmp_path / "other")
+    fork, of_fork = forked(signed, stores, tmp_path / "fork")
+    part = Case(stores((100_000, 100_000), signed.network), signed.archive)
+    part.loading.load(*sources, genesis=genesis, keep=[f"tag:0x{tag.hex()}"])
+
+    def keep(archive: Path, *keys: VerifierKey) -> None:
+        keep_proofs(part.loading.store, part.lake, str(archive), keys)
+
+    def stored() -> object:
+        with closing(open_store(part.loading.store)) as store:
+            rows = [[*store.read_all(table)] for table in STORED]
+        return rows, lake_rows(Path(part.lake, "kept_proofs"), ["store_table", "row"])
+
+    def head() -> LogHead:
+        with closing(open_store(part.loading.store)) as store:
+            return asyncio.run(get_head(store, signed.network))
+
+    keep(older)
+    verifier = VerifierKey.parse(read_manifest(signed.archive)["log"]["verifier"])
+    assert head() == LogHead(*ends_of(older, verifier))
+    for _ in range(2):
+        keep(signed.archive)
+        assert head() == LogHead(*ends_of(signed.archive, verifier))
+    before = stored()
+    sizes = [ends_of(each, verifier)[0].size for each in (signed.archive, older)]
+    with pytest.raises(ValueError, match=f"proofs here has {sizes[0]} records, that of the archive {sizes[1]}"):
+        keep(older, verifier)
+    for archive, its_key in ((other, created), (fork, of_fork)):
+        with pytest.raises(ValueError, match=re.escape(f"by {its_key.text}: give its key as --log-key to accept it")):
+            keep(archive)
+    with pytest.raises(LogForked, match="at milestone 50 or before it: the proofs here and the archive have different"):
+        keep(fork, of_fork)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArchivedLog, "tile", flipped_tile)
+        with pytest.raises(LogError, match=r"the tiles of its first \d+ records do not lead to the root of all"):
+            keep(signed.archive)
+    assert stored() == before
+    keep(other, created)
+    assert head() == LogHead(*ends_of(other, created))
+
+
+def published(stores: Stores, signed: Case, key: Path, folder: Path, **options: Any) -> Path:
+    """An archive of a full permanode with this key."""
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], folder.with_name(f"files of {folder.name}"))
+    loading = stores((100_000, 100_000), signed.network)
+    loading = replace(loading, store=replace(loading.store, log_key=str(key)))
+    loading.load(*sources, genesis=genesis, **options)
+    Case(loading, folder).publish(folder)
+    return folder
+
+
+def forked(signed: Case, stores: Stores, folder: Path) -> tuple[Path, VerifierKey]:
+    """An archive with the listings of an honest one, and a log with other milestones; the key that signed it."""
+    shutil.copytree(signed.archive, folder)
+    made = another(stores, signed.loading, forking)
+    files = LogFiles(str(made.folder / "lake"), signed.network)
+    head = files.head()
+    assert head is not None
+    assert head.checkpoint is not None
+    assert head.verifier is not None
+    shutil.rmtree(folder / "log")
+    shutil.copytree(files.folder, folder / "log")
+    size = head.newest.size
+    at = log_place_of_cover(1, LAST - 1)
+    path = from_left(size, at, TiledTree(size, files.tiles(size)).audit_path(at))
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    manifest["log"] = {"checkpoint": head.checkpoint.decode(), "verifier": head.verifier}
+    manifest["listings"]["log_path"] = b64encode(b"".join(path)).decode()
+    write_manifest(folder, manifest)
+    return folder, VerifierKey.parse(head.verifier)
 
 
 def test_a_purged_permanode_continues_its_log_with_an_archive(
