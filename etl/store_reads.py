@@ -104,14 +104,17 @@ class StoreReads:
         """The holdings of a Wormhole network, as in `permanode status`."""
         return self._answer(get_holdings(self._store))
 
-    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
-        """etl.ledger_state.changes.OWNED of the outputs whose creator is in the store."""
+    def owners(self, output_ids: Sequence[bytes], genesis: int) -> dict[bytes, tuple[Any, ...]]:
+        """etl.ledger_state.changes.OWNED of the outputs whose creator is in the store.
+
+        The state has genesis outputs at the milestone `genesis`, even if the milestone that created them is loaded.
+        """
         return {
             output_id: (
                 row["data"][0],
                 bytes.fromhex(row["address"]),
                 row["amount"],
-                row["created_milestone_index"],
+                max(row["created_milestone_index"], genesis),
                 _named(output_id, row),
                 None if row["output_kind"] == LEGACY else row["data"],
             )

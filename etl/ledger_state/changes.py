@@ -35,7 +35,8 @@ OWNED = {
     "data": pa.binary(),
 }
 """The columns of an output that its spender does not contain. `address` is the named owner, `data` the bytes of a
-Stardust output.
+Stardust output. `created_milestone_index` is the milestone at which the ledger state has the output: that of the
+genesis, or a later one.
 """
 
 BOOKED, BOOKED_AT = genesis_table.BOOKED
@@ -178,7 +179,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     ids = spent["output_id"].to_pylist()
     owners = zip(*(created[name].to_pylist() for name in OWNED), strict=True)
     found = dict(zip(created["output_id"].to_pylist(), owners, strict=True))
-    found |= reads.owners([output_id for output_id in ids if output_id not in found])
+    found |= reads.owners([output_id for output_id in ids if output_id not in found], genesis)
     if publication.owners is not None:
         found = {output_id: owned for output_id, owned in found.items() if _is_held(owned, publication.owners)}
         spent = spent.filter(pc.is_in(spent["output_id"], pa.array([*found], pa.binary())))
@@ -199,7 +200,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     begun = max(genesis + 1, window(frontier + 1, chunk_size))
 
     def counted() -> DataFrame:
-        earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
+        earlier = few_rows(spark, COUNTED, _counted(publication, created, genesis, begun, frontier))
         return rows.select(COUNTED.names).unionByName(earlier)
 
     created_in = set(changes["created_milestone_index"].to_pylist()) - {None}
@@ -308,7 +309,7 @@ def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
     return frame.withColumns(columns) if columns else frame
 
 
-def _counted(publication: Publication, created: pa.Table, first: int, last: int) -> list[tuple[Any, ...]]:
+def _counted(publication: Publication, created: pa.Table, genesis: int, first: int, last: int) -> list[tuple[Any, ...]]:
     """COUNTED of earlier milestones, from the store. Everything before the first Stardust output is Chrysalis."""
     reads = publication.reads
     updates = [
@@ -316,7 +317,7 @@ def _counted(publication: Publication, created: pa.Table, first: int, last: int)
         for row in reads.ledger_updates(first, last)
     ]
     is_stardust = any(each >= FIRST_STARDUST_TYPE for each in created["output_type"].to_pylist())
-    known = reads.owners([output_id for *_, output_id in updates]) if is_stardust else {}
+    known = reads.owners([output_id for *_, output_id in updates], genesis) if is_stardust else {}
     return [
         (index, owner, is_spent, output_type, address, stardust, data)
         for index, owner, is_spent, output_id in updates

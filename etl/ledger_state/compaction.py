@@ -74,7 +74,7 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
     while looked_to < dead_to:
         first, looked_to = looked_to + 1, min(dead_to, looked_to + MILESTONES_AT_ONCE)
         spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
-        owners = reads.owners([bytes.fromhex(output_id) for output_id in spent])
+        owners = reads.owners([bytes.fromhex(output_id) for output_id in spent], genesis)
         rows = [
             (output_id, output_type, address, created, stardust, data, looked_to, True)
             for output_id, (output_type, address, _, created, stardust, data) in owners.items()

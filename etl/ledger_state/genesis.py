@@ -10,6 +10,7 @@ from db.queries.milestones import GENESIS_TIME
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.ledger_state import unspent
 from etl.ledger_state.balances import balance_frames, balances
+from etl.ledger_state.before_genesis import without_created
 from etl.ledger_state.changes import created_by, genesis_outputs, of_owners, owned_here
 from etl.ledger_state.movements import movement_frames, movements
 from etl.ledger_state.native_tokens import token_updates
@@ -71,6 +72,10 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
     owned = of_owners(publication, changes)
     first_balances, moved = balances(owned, None, genesis - 1), movements(owned, genesis)
     of_outputs, of_changes = source(outputs.withColumn("included", F.expr("true"))), source(listed(changes))
+    # The message that created an output determines its row, whether it was loaded before the genesis or afterwards.
+    created, of_created = without_created(publication, genesis, outputs), of_outputs
+    if created is not outputs:
+        of_created = source(created.withColumn("included", F.expr("true")))
     of_roles = source(listed(outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)})))
     of_balances, of_movements = source(first_balances), source(moved)
     # No partition begins before the first milestone that is applied.
@@ -78,7 +83,7 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
     roles = Placement(chunk_size, (), None) if in_process else publication.placement(genesis, genesis, ROLE_LOOKUPS)
     has_stardust = not outputs.where("stardust IS NOT NULL").isEmpty()
     makers: list[FrameMaker] = [
-        of_outputs.maker(created_outputs()),
+        of_created.maker(created_outputs()),
         of_outputs.maker(genesis_ids()),
         of_outputs.maker(booked_outputs()),
         *genesis_makers(of_roles, lambda: roles, publication.selection, has_stardust=has_stardust),

@@ -75,11 +75,21 @@ FROM (
   )
 );
 
--- Outputs of the ledger, in order of their creation: of included transactions, of receipts and of genesis.
+-- Every output with the message that created it. Outputs of genesis may have been created in an earlier milestone of the
+-- lake, or in that of genesis.
+CREATE VIEW created_outputs AS
+SELECT output_id, milestone_index, white_flag_index, message_id, output_type, address, amount, data
+FROM attached_outputs WHERE included
+UNION ALL
+SELECT output_id, milestone_index, NULL, message_id, output_type, address, amount, data
+FROM genesis_outputs
+WHERE output_id NOT IN (SELECT output_id FROM attached_outputs WHERE included AND milestone_index <= genesis_index());
+
+-- Outputs of the ledger, in order of their creation: of genesis, and of later included transactions and receipts.
 CREATE VIEW ledger_outputs AS
 SELECT milestone_index, ms_timestamp, white_flag_index, message_id, idx, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END AS data, stardust, false AS is_unclaimed
-FROM attached_outputs WHERE included AND is_held(address, stardust)
+FROM attached_outputs WHERE included AND is_held(address, stardust) AND milestone_index > genesis_index()
 UNION ALL
 SELECT milestone_index, ms_timestamp, NULL, message_id, NULL, output_id, output_type, address, amount,
   CASE WHEN stardust IS NOT NULL THEN data END, stardust, coalesce(booked_milestone_index, 0) = 0

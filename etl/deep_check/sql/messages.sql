@@ -2,7 +2,8 @@
 
 -- table: messages
 -- Reasons that the files do not contain: the first input decides that was spent before (1), in the same milestone (2), or
--- did not exist (3). Others follow from sums and signatures, and must only be none of these.
+-- did not exist (3). Others follow from sums and signatures, and must only be none of these. An input that was created
+-- and spent up to genesis is known (1) only if those milestones were loaded before the message.
 WITH spenders AS (
   SELECT output_id, milestone_index, white_flag_index FROM attached_inputs WHERE inclusion_state = 1 AND kind = 0
 ),
@@ -13,19 +14,23 @@ inputs AS (
         OR made.milestone_index = own.milestone_index AND made.white_flag_index > own.white_flag_index THEN 3
       WHEN spender.milestone_index < own.milestone_index THEN 1
       WHEN spender.milestone_index = own.milestone_index AND spender.white_flag_index < own.white_flag_index THEN 2
-    END AS reason
+    END AS reason,
+    coalesce(spender.milestone_index <= genesis_index(), false) AS is_before
   FROM attached_inputs AS own
   LEFT JOIN spenders AS spender ON spender.output_id = own.output_id
-  LEFT JOIN ledger_outputs AS made ON made.output_id = own.output_id
-  WHERE own.inclusion_state = 2 AND own.kind = 0 AND own.milestone_index <= frontier() AND all_owned()
+  LEFT JOIN created_outputs AS made ON made.output_id = own.output_id
+  WHERE own.inclusion_state = 2 AND own.kind = 0 AND own.milestone_index > genesis_index()
+    AND own.milestone_index <= frontier() AND all_owned()
 ),
 decided AS (
-  SELECT message_id, true AS is_decided, arg_min(reason, idx) FILTER (reason IS NOT NULL) AS reason
+  SELECT message_id, true AS is_decided, arg_min(reason, idx) FILTER (reason IS NOT NULL) AS reason,
+    arg_min(is_before, idx) FILTER (reason IS NOT NULL) AS is_before
   FROM inputs GROUP BY message_id
 )
 SELECT message_id, version, message, milestone_index, ms_timestamp, white_flag_index, inclusion_state,
   CASE
     WHEN conflict_reason IS NOT NULL THEN conflict_reason
+    WHEN decided.is_before AND stored.reason IN (1, 3) THEN stored.reason
     WHEN decided.reason IS NOT NULL THEN decided.reason
     WHEN is_decided AND stored.reason NOT IN (1, 2, 3) THEN stored.reason
   END AS conflict_reason
@@ -150,7 +155,9 @@ FROM lake_milestones WHERE receipt.payload IS NOT NULL;
 SELECT network() AS network, milestone_index, milestone_id, TRY_CAST(receipt.treasury_amount AS BIGINT) AS amount
 FROM lake_milestones WHERE receipt.payload IS NOT NULL
 UNION ALL
-SELECT network(), milestone_index, output_id, amount FROM lake_genesis WHERE kind = 2 AND frontier() IS NOT NULL;
+SELECT network(), milestone_index, output_id, amount FROM lake_genesis
+WHERE kind = 2 AND frontier() IS NOT NULL
+  AND milestone_index NOT IN (SELECT milestone_index FROM lake_milestones WHERE receipt.payload IS NOT NULL);
 
 -- table: protocol_parameters
 SELECT network() AS network, parameters.target_milestone_index AS milestone_index, milestone_index AS announced_by,

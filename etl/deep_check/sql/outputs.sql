@@ -1,13 +1,7 @@
 -- Tables of outputs by their id and by their roles.
 
 -- table: outputs
-WITH created AS (
-  SELECT output_id, milestone_index, white_flag_index, message_id, output_type, address, amount, data
-  FROM attached_outputs WHERE included
-  UNION ALL
-  SELECT output_id, milestone_index, NULL, message_id, output_type, address, amount, data FROM genesis_outputs
-),
-spent AS (
+WITH spent AS (
   SELECT output_id, milestone_index, white_flag_index, transaction_id, message_id
   FROM attached_inputs WHERE inclusion_state = 1 AND kind = 0
 )
@@ -16,7 +10,7 @@ SELECT output_id, created.milestone_index AS created_milestone_index,
   kind_name(output_type) AS output_kind, address, amount, data, spent.milestone_index AS spent_milestone_index,
   spent.white_flag_index AS spent_white_flag_index, spent.transaction_id AS spent_transaction_id,
   spent.message_id AS spent_message_id
-FROM created FULL JOIN spent USING (output_id);
+FROM created_outputs AS created FULL JOIN spent USING (output_id);
 
 -- table: booked_outputs
 SELECT output_id, booked_milestone_index AS milestone_index, booked_ms_timestamp AS ms_timestamp
@@ -31,11 +25,16 @@ SELECT *, stardust.sender AS sender, stardust.issuer AS issuer, stardust.tag AS 
   stardust.native_tokens AS native_tokens, kind_name(output_type) AS output_kind
 FROM (
   SELECT milestone_index, ms_timestamp, white_flag_index, message_id, included, output_id, output_type, address,
-    amount, data, stardust
+    amount, data, stardust, true AS is_other_message, true AS is_other_position
   FROM attached_outputs
   UNION ALL
-  SELECT milestone_index, ms_timestamp, 0, message_id, true, output_id, output_type, address, amount, data, stardust
-  FROM genesis_outputs
+  -- The milestone of genesis may be in the lake, too. Then rows of genesis may have the keys of rows of its messages.
+  SELECT milestone_index, ms_timestamp, 0, own.message_id, true, output_id, output_type, address, amount, data,
+    stardust, made.message_id IS DISTINCT FROM own.message_id, made.white_flag_index IS DISTINCT FROM 0
+  FROM genesis_outputs AS own LEFT JOIN (
+    SELECT output_id, message_id, white_flag_index FROM attached_outputs
+    WHERE included AND milestone_index = genesis_index()
+  ) AS made USING (output_id)
 );
 
 -- view: outputs_in_roles
@@ -64,7 +63,8 @@ LEFT JOIN (
     first_milestones
   FROM hot_keys WHERE lookup = 'outputs_by_address'
 ) AS hot ON hot.key = role.key AND hot.kind = output_kind AND hot.variant = role.variant
-  AND hot.is_included = included AND hot.ms_range_id = range_of(milestone_index);
+  AND hot.is_included = included AND hot.ms_range_id = range_of(milestone_index)
+WHERE is_other_message;
 
 -- table: outputs_by_tag
 SELECT tag, output_kind, included, range_of(milestone_index) AS ms_range_id,
@@ -78,7 +78,7 @@ LEFT JOIN (
   SELECT key, parts[2] AS kind, ms_range_id, first_milestones
   FROM hot_keys WHERE lookup = 'outputs_by_tag'
 ) AS hot ON hot.key = tag AND hot.kind = output_kind AND hot.ms_range_id = range_of(milestone_index)
-WHERE tag IS NOT NULL AND output_kind IN ('basic', 'nft');
+WHERE tag IS NOT NULL AND output_kind IN ('basic', 'nft') AND is_other_message;
 
 -- view: chain_states
 SELECT stardust.chain_id AS chain_id, range_of(milestone_index) AS ms_range_id,
@@ -90,7 +90,7 @@ LEFT JOIN (
   SELECT key, lookup, ms_range_id, first_milestones FROM hot_keys
 ) AS hot ON hot.key = stardust.chain_id AND hot.lookup = output_kind || '_outputs'
   AND hot.ms_range_id = range_of(milestone_index)
-WHERE included AND white_flag_index IS NOT NULL AND stardust.chain_id IS NOT NULL;
+WHERE included AND white_flag_index IS NOT NULL AND stardust.chain_id IS NOT NULL AND is_other_position;
 
 -- table: alias_outputs
 SELECT * EXCLUDE (output_kind) FROM chain_states WHERE output_kind = 'alias';
