@@ -15,8 +15,9 @@ from db.coverage import check_listing, check_spending
 from db.listing.conditions import text_of
 from db.listing.page import Keep, Listing, Page, list_lookup, list_page, read_columns
 from db.listing.streams import Sieve, lookup_source
+from db.queries.genesis_rows import created_rows
 from db.roles import CHAIN, KINDS, LOOKUP_OF_TABLE, Role, listing_key, roles_of
-from db.store import Row, Store, Where
+from db.store import Bound, Row, Store, Where
 from db.times import Window
 
 
@@ -61,6 +62,7 @@ async def list_created(
     if spent:
         await check_spending(store, [by.variant for by in requested])
     sieve = sieve_of(where)
+    keep = _spent(store) if spent else None
     listing = Listing(
         table,
         [
@@ -69,7 +71,7 @@ async def list_created(
         ],
         QueryText(f"created {included} {spent}", role_keys, where),
         sieve=sieve,
-        keep=_spent(store) if spent else None,
+        keep=created_rows(store, keep) if included else keep,
         window=window,
         as_of=as_of,
         is_fixed=is_fixed,
@@ -90,9 +92,10 @@ async def list_states(
     newest: bool,
     page_size: int,
     cursor: str | None,
+    start: Bound | None = None,
 ) -> Page:
     """A page of all states of an alias, NFT or foundry in the order in which they took effect, also within a milestone.
-    `spent`: only states that are spent by the ledger index.
+    `spent`: only states that are spent by the ledger index. `start` as in `db.listing.page.list_lookup`.
     """
     (role,) = (each for each in roles_of(CHAIN) if each.output_kind == output_kind)
     return await list_lookup(
@@ -102,12 +105,13 @@ async def list_states(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        keep=_spent(store) if spent else None,
+        keep=created_rows(store, _spent(store) if spent else None),
         query=f"states {spent}",
         window=window,
         as_of=as_of,
         is_fixed=is_fixed,
         columns=columns,
+        start=start,
     )
 
 

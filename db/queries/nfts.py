@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 
 from db import schema
-from db.listing.page import Page, list_lookup
+from db.listing.page import Page
 from db.listing.streams import key_of
 from db.queries.lookups import list_states
-from db.roles import LOOKUP_OF_TABLE, NFT
+from db.roles import NFT
 from db.store import Bound, NotFound, Row, Store
 from db.times import Window
-
-STATES = LOOKUP_OF_TABLE[schema.nft_outputs]
 
 
 async def list_nft_states(
@@ -43,16 +41,8 @@ async def _follow_each_other(store: Store, nft_id: str, in_order: Sequence[Row])
     """Whether no state is between these. A window of time may leave some out, because timestamps need not rise."""
     if len(in_order) < 2:
         return True
-    page = await list_lookup(
-        store,
-        STATES,
-        [(nft_id,)],
-        newest=False,
-        page_size=len(in_order),
-        cursor=None,
-        columns=(),
-        start=Bound(key_of(schema.nft_outputs, in_order[0])),
-    )
+    start = Bound(key_of(schema.nft_outputs, in_order[0]))
+    page = await list_states(store, NFT, nft_id, newest=False, page_size=len(in_order), cursor=None, start=start)
     return [row["output_id"] for row in page.rows] == [row["output_id"] for row in in_order]
 
 
@@ -64,14 +54,8 @@ async def check_known(store: Store, nft_id: str, rows: Sequence[Row]) -> None:
 
 async def _before(store: Store, nft_id: str, row: Row) -> Row | None:
     """The state before a state."""
-    page = await list_lookup(
-        store,
-        STATES,
-        [(nft_id,)],
-        newest=True,
-        page_size=1,
-        cursor=None,
-        columns=("ms_timestamp",),
-        start=Bound(key_of(schema.nft_outputs, row), inclusive=False),
+    start = Bound(key_of(schema.nft_outputs, row), inclusive=False)
+    page = await list_states(
+        store, NFT, nft_id, columns=("ms_timestamp",), newest=True, page_size=1, cursor=None, start=start
     )
     return page.rows[0] if page.rows else None

@@ -11,6 +11,7 @@ from db import schema
 from db.coverage import check_output, missing
 from db.listing.page import Page, list_lookup
 from db.queries import pending
+from db.queries.genesis_rows import created_rows
 from db.queries.lookups import By, is_spent, roles_under
 from db.queries.milestones import find_timestamps
 from db.queries.transactions import is_last_conflicting
@@ -149,7 +150,7 @@ async def list_outputs_by_address(
         page_size=page_size,
         cursor=cursor,
         pending=None if included or is_fixed else pending.outputs_source([(*owner, False) for owner in owners]),
-        keep=keep if filtered else None,
+        keep=created_rows(store, keep if filtered else None),
         keep_pending=keep_pending,
         query=f"type {output_type} spent {include_spent}",
         window=window,

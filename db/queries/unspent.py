@@ -13,8 +13,10 @@ from db.coverage import HOLDING, check_address, check_state
 from db.listing.conditions import text_of
 from db.listing.cursor import CursorError
 from db.listing.page import Keep, Listing, Page, list_page, read_columns
+from db.listing.spans import within
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
+from db.queries.genesis_rows import first_state
 from db.queries.lookups import By, QueryText, is_spent, list_states, roles_under, sieve_of
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE, Role, listing_key
 from db.store import Bound, Key, LedgerUnknown, Row, Store, Where
@@ -67,7 +69,9 @@ async def list_unspent(
                 lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in role_keys
             ]
         else:
-            sources = _history_sources(role_keys, columns, window, sieve)
+            # As in the other table, the ledger begins with the genesis.
+            span = (await first_state(store), as_of)
+            sources = _history_sources(role_keys, columns, window, sieve, span)
         listing = Listing(
             schema.unspent_outputs,
             sources,
@@ -158,26 +162,40 @@ async def unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
 
 
 def _unspent_outputs(store: Store) -> Keep:
-    """Like `unspent_rows`, for rows of lookups."""
+    """Like `unspent_rows`, for rows of lookups from the genesis on."""
 
     async def keep(rows: list[Row], at: int | None) -> list[Row]:
         outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in rows])
-        return [row for row, output in zip(rows, outputs, strict=True) if output is None or not is_spent(output, at)]
+        pairs = zip(rows, outputs, strict=True)
+        return [row for row, output in pairs if output is None or not (is_spent(output, at) or _is_again(row, output))]
 
     return keep
 
 
+def _is_again(row: Row, output: Row) -> bool:
+    """Whether a row of the genesis is beside that of a message in the same milestone."""
+    is_other = row["message_id"] != output["created_message_id"]
+    return is_other and bool(row["milestone_index"] == output["created_milestone_index"])
+
+
 def _history_sources(
-    role_keys: Sequence[tuple[Role, By]], columns: Sequence[str], window: Window | None, sieve: Sieve | None
+    role_keys: Sequence[tuple[Role, By]],
+    columns: Sequence[str],
+    window: Window | None,
+    sieve: Sieve | None,
+    span: tuple[int, int],
 ) -> list[Source]:
-    """All outputs ever created under these keys, in the order of `unspent_outputs`."""
+    """All outputs under these keys that were ever in the ledger in a span of milestones, in the order of
+    `unspent_outputs`.
+    """
     table = schema.outputs_by_address
     assert all(role.table.clustering == table.clustering for role, _ in role_keys), "chain ids have list_states"
     read = read_columns(table, columns, window)
-    return [
+    sources = (
         lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=True), read, sieve)
         for role, by in role_keys
-    ]
+    )
+    return [within(each, [span]) for each in sources]
 
 
 async def find_unspent_from(store: Store) -> int:

@@ -4,14 +4,23 @@ The snapshot is that of milestone 24 of the oracle ledger. What each listing con
 oracle's expectations and the plain replay.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from cli.serving import mount
 from db import schema
 from db.connect import open_adapter
+from db.queries.nfts import list_nft_states
+from db.queries.outputs import list_outputs_by_address
+from tests import reference_indexer
+from tests.api.asgi import ask
 from tests.etl.archives import Json
 from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked, differing
@@ -27,6 +36,7 @@ from tests.etl.ledger_state.test_stardust_ledger import (
     snapshot_after,
 )
 from tests.etl.test_oracle import uncut
+from tests.reference_indexer import Indexed
 from tests.reference_stardust import raw
 
 pytestmark = pytest.mark.loads
@@ -141,6 +151,138 @@ def test_every_order_of_loads_gives_the_same_rows(
     assert found.keys() == whole.keys()
     for name, rows in whole.items():
         assert found[name] == rows, name
+
+
+def known_at(index: int, earlier: bool, *, by_state: bool) -> list[Indexed]:
+    """The known outputs after a milestone. `earlier`: whether milestones before the genesis are loaded. `by_state`:
+    each is listed at the milestone where the ledger state has it.
+    """
+    found = []
+    for output_id, output in expected()["outputs"].items():
+        metadata = output["metadata"]
+        booked, spent = metadata["milestoneIndexBooked"], metadata.get("milestoneIndexSpent", LAST + 1)
+        is_of_message = booked >= FIRST if earlier else booked > GENESIS
+        if booked > index or not (is_of_message or spent > GENESIS):
+            continue
+        at = booked if is_of_message and not by_state else max(booked, GENESIS)
+        changed = {"milestoneIndexBooked": at, "isSpent": spent <= index}
+        ended = {} if spent <= index else {"transactionIdSpent": ""}
+        found.append(Indexed(output_id, output | {"metadata": metadata | changed | ended}, expected()["bech32Hrp"]))
+    return found
+
+
+MARGIN = 3
+"""EtlSettings.ledger_margin with which the list of unspent outputs begins late, so lookups answer for states before."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((True, False), id="earlier ones between"),
+        pytest.param((True, True), id="earlier ones between, compacted, without blocks"),
+        pytest.param((False, False), id="no earlier ones"),
+    ],
+)
+def listed(
+    request: pytest.FixtureRequest, stores: Stores, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[NetworkMount, bool]]:
+    """A network, and whether it has milestones before its genesis."""
+    earlier, compacted = request.param
+    loading = stores(GEOMETRY, NETWORK, ledger_near=NEAR, **({"ledger_margin": MARGIN} if compacted else {}))
+    loads = ORDERS["earlier ones between"]
+    folder = tmp_path_factory.mktemp("listed")
+    load(loading, folder, loads if earlier else [loads[0], loads[2]], has_blocks=not compacted)
+    network = mount(loading.store)
+    with closing(network.store):  # type: ignore[type-var]
+        yield network, earlier
+
+
+KEYS = {
+    "basic": ("address", "sender", "tag"),
+    "nft": ("address", "issuer"),
+    "alias": ("stateController", "governor"),
+    "foundry": ("aliasAddress",),
+}
+"""Route of the indexer → some of its filters."""
+
+
+@pytest.mark.parametrize("at", [GENESIS, 30, LAST])
+async def test_each_output_is_listed_once(listed: tuple[NetworkMount, bool], at: int) -> None:
+    network, earlier = listed
+    app = create_app({NETWORK: network}, NETWORK, ApiSettings())
+    for spent in ("any", "only", "unspent"):
+        outputs = known_at(at, earlier, by_state=spent == "unspent")
+        for route, names in KEYS.items():
+            for name in names:
+                values = sorted({value for each in outputs for value in reference_indexer.hits(each, name)})
+                assert values
+                for value in values:
+                    wanted = reference_indexer.found(outputs, route, {name: value}, spent)
+                    query = {name: value, "spent": spent, "ledgerIndex": at}
+                    for sort, size in (("oldest", 1_000), ("newest", 3)):
+                        items = await walk(app, f"/outputs/{route}", query | {"sort": sort, "pageSize": size})
+                        assert items == (wanted if sort == "oldest" else wanted[::-1]), query
+
+
+async def walk(app: Any, path: str, query: Json) -> list[str]:
+    """The items of all pages."""
+    items: list[str] = []
+    cursor: Json = {}
+    while True:
+        status, body = await ask(app, f"/api/indexer/v1{path}", query | cursor)
+        assert status == 200, body
+        items += body["items"]
+        if "cursor" not in body:
+            return items
+        cursor = {"cursor": body["cursor"]}
+
+
+async def test_states_of_chain_objects_follow_each_other(listed: tuple[NetworkMount, bool]) -> None:
+    network, earlier = listed
+    app = create_app({NETWORK: network}, NETWORK, ApiSettings())
+    outputs = known_at(LAST, earlier, by_state=False)
+    longest = 0
+    for kind in ("alias", "foundry", "nft"):
+        for chain_id, states in reference_indexer.chains(outputs, kind).items():
+            longest = max(longest, len(states))
+            ids = [each.output_id for each in states]
+            assert await walk(app, f"/outputs/{kind}/{chain_id}", {"spent": "any", "pageSize": 2}) == ids
+            if kind == "nft":
+                await check_states(network, chain_id[2:], [each[2:] for each in ids])
+    assert longest > 3
+
+
+async def check_states(network: NetworkMount, nft_id: str, ids: list[str]) -> None:
+    """Each state has the one before it, also the first one of a page."""
+    cursor: str | None = None
+    found: list[tuple[str, str | None]] = []
+    while len(found) < len(ids):
+        page, earlier = await list_nft_states(
+            network.store, nft_id, as_of=LAST, newest=True, page_size=2, cursor=cursor
+        )
+        found += [(row["output_id"], each and each["output_id"]) for row, each in zip(page.rows, earlier, strict=True)]
+        cursor = page.cursor
+    assert cursor is None
+    assert found[::-1] == [*zip(ids, [None, *ids], strict=False)]
+
+
+@pytest.mark.parametrize("included", [True, False])
+async def test_outputs_of_an_owner_are_listed_once(listed: tuple[NetworkMount, bool], included: bool) -> None:
+    """With `included` False the list also has outputs of conflicting transactions, which the oracle does not list."""
+    network, earlier = listed
+    outputs = {each.output_id[2:]: each for each in known_at(LAST, earlier, by_state=False)}
+    for serialized in sorted({owner(each.output) for each in outputs.values()}):
+        page = await list_outputs_by_address(
+            network.store,
+            serialized,
+            included=included,
+            with_inclusion=True,
+            newest=False,
+            page_size=1_000,
+            cursor=None,
+        )
+        ids = Counter(row["output_id"] for row in page.rows if row["included"])
+        assert ids == Counter(each for each, output in outputs.items() if owner(output.output) == serialized)
 
 
 def test_a_check_of_all_rows_finds_a_spent_output_that_is_listed_as_unspent(stores: Stores, tmp_path: Path) -> None:
