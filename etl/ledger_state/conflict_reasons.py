@@ -2,8 +2,8 @@
 
 A reason follows from the inputs and the dust of addresses at the position of the message
 (ledger/chrysalis/conflicts.py, ledger/stardust/conflicts.py). Near the frontier these facts come from the store,
-otherwise from the changes since genesis; all further steps are the same. A reason that the source contains is kept, and
-a different one is reported.
+otherwise from the changes since genesis and from earlier messages of the lake; all further steps are the same. A reason
+that the source contains is kept, and a different one is reported.
 """
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals
+from etl.ledger_state.before_genesis import OF_CREATED, with_earlier
 from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
 from etl.report import Report
 from etl.sources.cone import CONFLICTING
@@ -87,7 +88,7 @@ def reason_makers(
         facts, before = facts_of_store(publication, frontier, flat(inputs), flat(receivers))
         steps = steps.unionByName(before)
     else:
-        facts = known_facts(changes, conflicts)
+        facts = known_facts(with_earlier(publication, changes), conflicts)
     judged_folder = staging.write("judged", judged(conflicts, facts, steps))
     verdicts = spark.read.schema(JUDGED_DDL).parquet(str(judged_folder))
     _compare(verdicts, publication.report)
@@ -141,7 +142,7 @@ def spending(messages: DataFrame) -> DataFrame:
 
 
 def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
-    """FACTS of the inputs that were created since genesis."""
+    """FACTS of the inputs that these changes (etl.ledger_state.before_genesis.with_earlier) created."""
     wanted = conflicts.select(F.explode("inputs").alias("output_id")).distinct()
     place = F.struct("milestone_index", "white_flag_index")
     # Sail holds the left side of a join in memory.
@@ -149,10 +150,9 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
         wanted.join(changes, "output_id")
         .groupBy("output_id")
         .agg(
-            *(F.any_value(name).alias(name) for name in ("output_type", "address", "amount")),
+            *(F.any_value(name, ignoreNulls=True).alias(name) for name in OF_CREATED),
             F.min(F.when(~F.col("is_spent"), place)).alias("created"),
             F.min(F.when(F.col("is_spent"), place)).alias("spent"),
-            F.any_value("data", ignoreNulls=True).alias("data"),
         )
     )
     places = [

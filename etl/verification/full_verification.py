@@ -16,6 +16,7 @@ from db.intervals import Intervals, intersect
 from db.partitions import ranges_of
 from etl.engine.process_frames import map_in_processes
 from etl.lake.delta import either, few_rows
+from etl.ledger_state.before_genesis import with_earlier
 from etl.ledger_state.changes import Found, far
 from etl.ledger_state.conflict_reasons import dust_steps, known_facts, spending, with_facts
 from etl.tables.frames import conform
@@ -94,7 +95,7 @@ def _wrong_transactions(publication: Publication, changes: DataFrame, eras: Eras
     spends = spending(publication.lake.messages([(first, last)]))
     folder = publication.staging.write("spends", spends)
     spends = publication.spark.read.schema(spends.schema).parquet(str(folder))
-    rows = with_facts(spends, known_facts(changes, spends), dust_steps(changes))
+    rows = with_facts(spends, known_facts(with_earlier(publication, changes), spends), dust_steps(changes))
     function = partial(full_worker.find_faults, eras=eras)
     return map_in_processes(rows, function, FAULTS, publication.staging.folder("wrong"), weight=WEIGHT)
 

@@ -16,6 +16,7 @@ from db.intervals import Intervals, subtract
 from etl.engine.columns import union_with_nulls
 from etl.engine.ordering import map_in_order
 from etl.lake.delta import either, intervals_of
+from etl.ledger_state.before_genesis import with_earlier
 from etl.ledger_state.changes import far, near
 from etl.ledger_state.conflict_reasons import FACTS, dust_steps, facts_of_store, flat, known_facts, spending, with_facts
 from etl.sources.cone import INCLUDED
@@ -68,12 +69,12 @@ def _known(
         changes = near(publication, genesis, frontier, last).changes
     undecided = spends.select("milestone_index", "transaction_id").distinct()
     settled = changes.join(undecided, ["milestone_index", "transaction_id"], "left_anti")
-    facts, steps = known_facts(settled, spends), dust_steps(settled)
+    steps = dust_steps(settled)
     if frontier is None or not is_near:
-        return facts, steps
+        return known_facts(with_earlier(publication, settled), spends), steps
     inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
     stored, before = facts_of_store(publication, frontier, flat(inputs), flat(receivers))
-    return _merged(stored.unionByName(facts)), steps.unionByName(before)
+    return _merged(stored.unionByName(known_facts(settled, spends))), steps.unionByName(before)
 
 
 def _merged(facts: DataFrame) -> DataFrame:

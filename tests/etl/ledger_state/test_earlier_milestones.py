@@ -4,6 +4,7 @@ The snapshot is that of milestone 24 of the oracle ledger. What each listing con
 oracle's expectations and the plain replay.
 """
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -21,7 +22,7 @@ from db.queries.nfts import list_nft_states
 from db.queries.outputs import list_outputs_by_address
 from tests import reference_indexer
 from tests.api.asgi import ask
-from tests.etl.archives import Json
+from tests.etl.archives import Json, write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.deep_check.checking import checked, differing
 from tests.etl.deep_check.faults import native
@@ -31,7 +32,9 @@ from tests.etl.ledger_state.test_stardust_ledger import (
     NETWORK,
     expected,
     milestones,
+    oracle,
     owner,
+    reasons,
     reference,
     snapshot_after,
 )
@@ -283,6 +286,24 @@ async def test_outputs_of_an_owner_are_listed_once(listed: tuple[NetworkMount, b
         )
         ids = Counter(row["output_id"] for row in page.rows if row["included"])
         assert ids == Counter(each for each, output in outputs.items() if owner(output.output) == serialized)
+
+
+@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+def test_an_input_that_was_spent_before_the_genesis_is_known(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
+    lines: list[Any] = copy.deepcopy(oracle())
+    stated = {each["id"]: each["conflictReason"] for each in expected()["conflicts"]}
+    later = dict[str, int]()
+    for line in lines:
+        for block in line["blocks"]:
+            if block["id"] in stated:
+                del block["metadata"]["conflictReason"]
+                if line["milestone"]["index"] > GENESIS:
+                    later[block["id"]] = stated[block["id"]]
+    loading = stores(GEOMETRY, NETWORK, ledger_near=ledger_near)
+    report = loading.load(write(tmp_path / "milestones.jsonl", lines), genesis=snapshot_in(tmp_path))
+    assert (report.exit_code, report.ledger_index) == (0, LAST)
+    assert reasons(loading) == later
+    assert differing(checked(loading)) == []
 
 
 def test_a_check_of_all_rows_finds_a_spent_output_that_is_listed_as_unspent(stores: Stores, tmp_path: Path) -> None:
