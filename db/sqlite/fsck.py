@@ -97,7 +97,7 @@ def _on_pages(file: Path, table: Table, pages: Sequence[int], chunk_size: int, *
 
 
 def _wrong_structure(file: Path) -> str:
-    """What SQLite finds wrong although each page matches its checksum, such as a page in the place of another one.
+    """What SQLite finds wrong although each page matches its checksum, such as a page that replaced another one.
     Empty if nothing is.
     """
     with closing(connect(file)) as connection:

@@ -130,7 +130,7 @@ class Ledger:
             frontier = genesis
         else:
             self._complete(genesis, frontier)
-        self._remove_wealth_after(frontier)
+        rich_list.remove_after(self.publication, frontier)
         complete = reads.complete() if self.within is None else intersect(reads.complete(), self.within)
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
@@ -315,16 +315,6 @@ class Ledger:
         if analysed:
             self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
         self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
-
-    def _remove_wealth_after(self, frontier: int) -> None:
-        """Deletes lists beyond the frontier, which a killed load left on a cluster: perhaps not whole, and a load of
-        more milestones does not write them again.
-        """
-        if left := self.publication.reads.ranked_after(frontier):
-            with self.publication.store.batch() as batch:
-                for each in left:
-                    for table in (schema.rich_list, schema.distribution):
-                        batch.delete(table, (self.publication.store_settings.network, each))
 
     def _write_wealth(self, batch: Batch, ledger_index: int, wealth: Wealth, *, most: int = rich_list.KEPT) -> None:
         """Writes the distribution, then at most that many of the richest addresses, the first of them last: readers

@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from db import schema
 from db.queries.ledger import RICHEST
 from etl.expectations.comparison import WrongRows, wrong_rows
 from etl.ledger_state.changes import Near
 from etl.writers.frame_writer import Staging
+from etl.writers.publish import Publication
 
 KEPT = 2 * RICHEST
 
@@ -114,6 +116,17 @@ def moved(
     richest = sorted([each for each in wealth.richest if each[0] not in left] + entering, key=rank_key)[:kept]
     found = Wealth(richest, {power: (count, amount) for power, (count, amount) in powers.items() if count})
     return found if len(richest) >= min(shown, found.owners) else None
+
+
+def remove_after(publication: Publication, frontier: int) -> None:
+    """Deletes lists and distributions beyond the frontier, which a killed load left on a cluster. They are perhaps not
+    whole, and a load of more milestones does not write them again.
+    """
+    if left := publication.reads.ranked_after(frontier):
+        with publication.store.batch() as batch:
+            for each in left:
+                for table in (schema.rich_list, schema.distribution):
+                    batch.delete(table, (publication.store_settings.network, each))
 
 
 def _rows(staging: Staging, name: str, frame: DataFrame) -> pa.Table:
