@@ -30,7 +30,7 @@ from etl.engine.queries import runs_here
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
-from etl.lake.genesis_tables import BOOKED, GENESIS, GENESIS_DDL, KEY_RANGES_DDL
+from etl.lake.genesis_tables import GENESIS_DDL, KEY_RANGES_DDL, genesis_digest
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.selective_tables import KEPT_PROOFS_DDL, SELECTION_DDL, UNFINISHED_PURGE_DDL, WATCHED_DDL
 from etl.lake.wormhole_tables import LISTED_DDL, PRICES_DDL, VAAS_DDL
@@ -290,7 +290,7 @@ class Lake:
         if not self.has("genesis"):
             self.replace("genesis", rows)
             return
-        held, new = (_digest(frame) for frame in (self.genesis(), rows))
+        held, new = (genesis_digest(frame) for frame in (self.genesis(), rows))
         is_booked = "booked_milestone_index IS NOT NULL"
         if held == new and self.genesis().where(is_booked).isEmpty() and not rows.where(is_booked).isEmpty():
             self.replace("genesis", rows)
@@ -312,16 +312,6 @@ class Lake:
     def append(self, table: str, rows: pa.Table) -> None:
         """Appends few rows to a table, or creates it."""
         append_table(self.log(table), rows, self._info)
-
-
-def _digest(genesis: DataFrame) -> tuple[int, int, int]:
-    """The first milestone, the number of rows, and a sum that changes with any row, except for the milestones that
-    booked the outputs: older lakes do not have them.
-    """
-    columns = [name for name in GENESIS.names if name not in BOOKED]
-    row = genesis.agg(F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*columns).cast("decimal(38,0)"))).first()
-    assert row is not None
-    return row[0], row[1], int(row[2] or 0)
 
 
 def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
