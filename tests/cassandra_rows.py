@@ -80,7 +80,7 @@ class _Together:
     """Stands for the session of a batch, and for the answer to each row, which comes at once."""
 
     def __init__(self, session: CassandraSession) -> None:
-        self.prepare = session.prepare
+        self.prepare, self.next_timestamp = session.prepare, session.next_timestamp
         self._session = session._session
         self._rows = BatchStatement(BatchType.UNLOGGED)
 
