@@ -132,7 +132,8 @@ def put_made(store: WritableStore, made: Iterable[Made], seed: int, genesis: int
             firsts["unspent_outputs", "", each.kind, byte] = [0]
         under = {"lookup": "", "output_kind": each.kind, "key": byte}
         put("unspent_outputs", under, "unspent_hints", under, unspent)
-        output = {"output_id": each.output_id, "created_milestone_index": each.milestone}
+        created = {"created_milestone_index": each.milestone, "created_message_id": each.output_id[:32]}
+        output = {"output_id": each.output_id} | created
         rows["outputs"].append(output | ({} if each.spent is None else {"spent_milestone_index": each.spent}))
     for name, members in hints.items():
         rows[name] += members.values()

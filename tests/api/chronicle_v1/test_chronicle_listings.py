@@ -115,7 +115,7 @@ async def test_an_index_may_be_text(client: httpx.AsyncClient, oracle: Oracle) -
         (f"index={'%C3%A4' * 33}&utf8=true", "index", "text of 1 to 64 bytes"),
         ("index=%FF&utf8=true", "index", "text of 1 to 64 bytes"),
         ("index=spam&utf8=false", "index", "hex of 1 to 64 bytes"),
-        ("index=78&utf8=yes", "utf8", "true or false"),
+        ("index=78&utf8=maybe", "utf8", "true or false"),
         ("index=78&expanded=x", "expanded", "true or false"),
         ("index=78&start_timestamp=-1", "start_timestamp", "an integer from 0 to 18446744073709551615"),
         ("index=78&end_timestamp=18446744073709551616", "end_timestamp", "an integer from 0"),

@@ -137,7 +137,7 @@ async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, o
     address = oracle.addresses[0]
     path = f"/api/testing/transactions/ed25519/{address}?ledger_none=false&ledger_included=false"
     assert_shape(await client.get(f"{path}&ledger_conflicting=false"), 404)
-    assert "ledger_conflicting" in assert_shape(await client.get(f"{path}&ledger_conflicting=no"), 400)
+    assert "ledger_conflicting" in assert_shape(await client.get(f"{path}&ledger_conflicting=maybe"), 400)
     assert (await client.get(f"/api/testing/transactions/ed25519/{UNKNOWN}")).json() == {
         "data": {"transactions": [], "state": None}
     }
