@@ -14,7 +14,7 @@ from tests.reference_facts import Milestone
 
 pytestmark = pytest.mark.loads
 
-ADDED = ("0018_conflicting_sizes", "0019_spent_outputs")
+ADDED = ("0020_conflicting_sizes", "0021_spent_outputs")
 
 MIGRATE = (
     "import sys; from db.admin.migrate import migrate; from db.connect import StoreSettings; "
