@@ -67,7 +67,7 @@ def write_coverage(lake: Lake, coverage: Coverage) -> None:
 
 
 def find_unfinished_purge(lake: Lake) -> UnfinishedPurge | None:
-    """The purge that was interrupted; None if there is none."""
+    """The purge that was interrupted; None without one."""
     rows = collected(lake.read("unfinished_purge")).to_pylist() if lake.has("unfinished_purge") else []
     if not rows:
         return None

@@ -74,7 +74,7 @@ class GenesisError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GenesisOutput:
-    """An output with its 34-byte id and the 32-byte id of the message that created it (zeros if there is none).
+    """An output with its 34-byte id and the 32-byte id of the message that created it (zeros without one).
 
     `booked` is the milestone that booked it, and the time of that milestone in seconds. Only Stardust snapshots and
     static archives contain it.

@@ -139,15 +139,6 @@ def set_rows(network: str, history: History) -> list[tuple[str, int, str, int, b
 
 def daily(rows: DataFrame, days: list[int]) -> TableFrame:
     """vaa_daily of whole days. `rows` contains every message that may count for one of them."""
-    return conform(_sums(rows, days), vaa_daily)
-
-
-def days_of(rows: DataFrame, days: list[int]) -> TableFrame:
-    """The days among these that have rows in vaa_daily, from the same rows."""
-    return conform(_sums(rows, days).select(*vaa_days.names).distinct(), vaa_days)
-
-
-def _sums(rows: DataFrame, days: list[int]) -> DataFrame:
     counted = rows.where("counted IS NOT NULL").select("counted.*").where(F.col("day").isin(days))
     moved = counted.where(F.col("kind").isin(*TRANSFERS))
     amount, notional = (F.try_sum(F.col(name).try_cast(EXACT)) for name in ("amount", "notional_usd"))
@@ -166,7 +157,12 @@ def _sums(rows: DataFrame, days: list[int]) -> DataFrame:
             moved, "addresses", {"target_chain": F.col("target_chain"), "address": address}, notional_usd=notional
         ),
     ]
-    return reduce(DataFrame.unionByName, measures)
+    return conform(reduce(DataFrame.unionByName, measures), vaa_daily)
+
+
+def days_of(sums: DataFrame) -> TableFrame:
+    """The days that have these rows of vaa_daily."""
+    return conform(sums.select(*vaa_days.names).distinct(), vaa_days)
 
 
 def _measure(counted: DataFrame, measure: str, keys: dict[str, Column], **sums: Column) -> DataFrame:

@@ -8,7 +8,7 @@ the sums of a day, all messages of that day.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -277,6 +277,8 @@ class VaaLoad:
         opened = publication.grown(
             (LOOKUP,), keys, of_indices(touched.body_days), known=not is_rebuild, window=DAY_WINDOW
         )
+        daily = frames.daily(touched.rows, touched.counted_days)
+        _, sums = self._staged("daily", daily.frame)
         makers: list[FrameMaker] = [
             *(partial(_of_table, requested, table) for table in ASSEMBLED if table is not vaa_lookups),
             lambda _: frames.tokens_of(touched.metas),
@@ -285,8 +287,8 @@ class VaaLoad:
             lambda earlier: tables.hints(earlier.read, vaa_hints, {vaa_lookups}),
             lambda _: frames.sequences(requested),
             lambda _: frames.emitters_of(requested),
-            lambda _: frames.daily(touched.rows, touched.counted_days),
-            lambda _: frames.days_of(touched.rows, touched.counted_days),
+            lambda _: replace(daily, frame=sums),
+            lambda _: frames.days_of(sums),
         ]
         if is_rebuild:
             makers.append(lambda _: tables.rejects(publication.lake.read("rejects")))

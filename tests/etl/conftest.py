@@ -7,7 +7,7 @@ fixture says otherwise.
 import gc
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +16,8 @@ import pytest
 from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
+from api.network import NetworkMount
+from cli.serving import mount
 from db.connect import StoreSettings, open_adapter
 from etl import runs
 from etl.engine.current import SAIL
@@ -35,6 +37,15 @@ SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions
 
 ON_SAIL = replace(SETTINGS, engine=SAIL)
 """The same options for the embedded engine."""
+
+
+@contextmanager
+def mounted(settings: StoreSettings) -> Iterator[NetworkMount]:
+    """The network of a store, as the API serves it. Its store is closed at the end."""
+    network = mount(settings)
+    store: Any = network.store
+    with closing(store):
+        yield network
 
 
 AS_LARGE = 0.01

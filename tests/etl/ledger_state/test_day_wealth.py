@@ -210,6 +210,17 @@ def die_within(monkeypatch: pytest.MonkeyPatch, table: Table, ledger_index: int)
     monkeypatch.setattr(Ledger, "_upsert", upsert)
 
 
+def load_and_die(
+    loading: Loading, file: Path, monkeypatch: pytest.MonkeyPatch, table: Table, ledger_index: int
+) -> None:
+    """A load that leaves half of a list of that ledger index."""
+    with monkeypatch.context() as patch:
+        die_within(patch, table, ledger_index)
+        with pytest.raises(Death):
+            loading.load(file)
+    assert ledger_index in {row["ledger_index"] for row in loading.rows()[table.name]}
+
+
 LISTS = pytest.mark.parametrize("table", [schema.distribution, schema.rich_list], ids=lambda each: each.name)
 
 
@@ -226,11 +237,7 @@ def test_a_list_that_a_killed_load_left_is_gone_after_the_next_load(
     """It was written for milestone 15, which the next load passes."""
     loading, genesis = new_store(everywhere, tmp_path, ledger_near=NEAR)
     loading.load(write(tmp_path / "8.jsonl", lines[:8]), genesis=genesis)
-    with monkeypatch.context() as patch:
-        die_within(patch, table, 15)
-        with pytest.raises(Death):
-            loading.load(write(tmp_path / "15.jsonl", lines[8:15]))
-    assert 15 in {row["ledger_index"] for row in loading.rows()[table.name]}
+    load_and_die(loading, write(tmp_path / "15.jsonl", lines[8:15]), monkeypatch, table, 15)
     loading.load(write(tmp_path / "all.jsonl", lines[15:]))
     check(loading, first_states, {0, 8, *ends().values()})
     assert differing(checked(loading)) == []
@@ -253,11 +260,7 @@ def test_a_list_that_is_not_whole_is_not_served(
         batch.delete(schema.keyspace_info, (advance.DAYS_RANKED,))
         batch.delete(schema.distribution, (SETTINGS.network, 13))
         batch.delete(schema.rich_list, (SETTINGS.network, 13))
-    with monkeypatch.context() as patch:
-        die_within(patch, table, 13)
-        with pytest.raises(Death):
-            loading.load(write(tmp_path / "more.jsonl", lines[20:]))
-    assert 13 in {row["ledger_index"] for row in loading.rows()[table.name]}
+    load_and_die(loading, write(tmp_path / "more.jsonl", lines[20:]), monkeypatch, table, 13)
     with closing(open_store(loading.store)) as store:
         app = create_app({"made": NetworkMount(store, SETTINGS.network, HRP)}, "made", ApiSettings())
         asyncio.run(check_not_kept(app, 13))

@@ -15,7 +15,6 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from cli.serving import mount
 from db import schema
 from db.connect import open_adapter
 from db.queries.nfts import list_nft_states
@@ -23,7 +22,7 @@ from db.queries.outputs import list_outputs_by_address
 from tests import reference_indexer
 from tests.api.asgi import ask
 from tests.etl.archives import Json, write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import Loading, Stores, mounted
 from tests.etl.deep_check.checking import checked, differing
 from tests.etl.deep_check.faults import native
 from tests.etl.ledger_state.test_stardust_ledger import (
@@ -195,8 +194,7 @@ def listed(
     loads = ORDERS["earlier ones between"]
     folder = tmp_path_factory.mktemp("listed")
     load(loading, folder, loads if earlier else [loads[0], loads[2]], has_blocks=not compacted)
-    network = mount(loading.store)
-    with closing(network.store):  # type: ignore[type-var]
+    with mounted(loading.store) as network:
         yield network, earlier
 
 

@@ -17,7 +17,6 @@ import pytest
 from pyspark.sql import functions as F
 
 from api.app import ApiSettings, create_app
-from cli.serving import mount
 from db import schema
 from db.connect import open_adapter, open_store
 from db.queries.milestones import find_timestamps
@@ -28,7 +27,7 @@ from tests.api.explorer import Explorer
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.etl.archives import Json, dump
-from tests.etl.conftest import ON_SAIL, Loading, Stores
+from tests.etl.conftest import ON_SAIL, Loading, Stores, mounted
 from tests.etl.ledger_state import test_ledger as chrysalis
 from tests.etl.ledger_state import test_stardust_ledger as stardust
 from tests.etl.listings import whole_oracle
@@ -97,8 +96,7 @@ def without_time(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Lo
 @contextmanager
 def serving(loading: Loading) -> Iterator[Any]:
     """The API over a store."""
-    network = mount(loading.store)
-    with closing(network.store):  # type: ignore[type-var]
+    with mounted(loading.store) as network:
         yield create_app({network.name: network}, network.name, ApiSettings())
 
 

@@ -5,7 +5,6 @@ oracle's expectations.
 import copy
 import random
 from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -14,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from cli.serving import mount
 from db import schema
 from tests.etl.archives import Json, write
-from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, Loading, Stores, on
+from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, Loading, Stores, mounted, on
 from tests.etl.ledger_state.test_ledger import state
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check
@@ -217,8 +215,7 @@ def test_a_network_without_settings_takes_prefix_and_parameters_from_its_genesis
     file.write_bytes(snapshot_after(24))
     loading = stores((7, 3), "elsewhere-9", eras={"stardust_name": NETWORK})
     assert loading.load(genesis=file).ledger_index == 24
-    network = mount(loading.store)
-    with closing(network.store):  # type: ignore[type-var]
+    with mounted(loading.store) as network:
         assert network.bech32_hrp == expected()["bech32Hrp"] == "tst"
         assert network.parameters is not None
         assert str(network.parameters.token_supply) == expected()["info"]["protocol"]["tokenSupply"]

@@ -2,7 +2,6 @@
 that a publication into an empty folder has.
 """
 
-import os
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from etl.static_archive import names
 from etl.static_client import open_archive
 from tests.etl.conftest import Stores, oracle_ledger
 from tests.etl.static_archive.conftest import Case
-from tests.etl.static_archive.test_publish import Killed, faults_of, files_of, manifest_of
+from tests.etl.static_archive.test_publish import Killed, faults_of, files_of, kill_after, manifest_of
 from tests.etl.static_archive.test_queries import CONFLICTING
 from tests.etl.static_archive.test_signed_archive import rows_of
 
@@ -112,17 +111,8 @@ def test_files_without_conflicts_are_not_written_again(growing: Growing) -> None
 def test_files_of_a_killed_run_with_other_reasons_are_not_taken(
     growing: Growing, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sync, count = os.fsync, 0
-
-    def killing(descriptor: int) -> None:
-        nonlocal count
-        count += 1
-        if count > limit:
-            raise Killed
-        sync(descriptor)
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", killing)
+        kill_after(patch, limit)
         with pytest.raises(Killed):
             growing.publish()
     assert not (growing.case.archive / "manifest.json").exists()

@@ -169,8 +169,8 @@ class ZeroReader:
 INTERVAL = Interval(0, 0)
 
 
-def listings(**file: Any) -> tuple[ArchivedListings, ZeroReader]:
-    """The listings of an archive with one file."""
+def with_listings(**file: Any) -> dict[str, Any]:
+    """The manifest of an archive with one file of listings, with these values."""
     value = {
         "name": "listings/1",
         "first": 0,
@@ -180,15 +180,19 @@ def listings(**file: Any) -> tuple[ArchivedListings, ZeroReader]:
         "directory": 900,
         "root": "00" * 32,
     }
-    manifest = {
+    return {
         "format": FORMAT,
         "network": "permatest-1",
         "indexes": [],
         "listings": {"first": 1, "end": 99, "log_path": "", "files": [value | file]},
         "log": {"checkpoint": ""},
     }
+
+
+def listings(**file: Any) -> tuple[ArchivedListings, ZeroReader]:
+    """The listings of an archive with one file."""
     reader = ZeroReader()
-    return ArchivedListings(Archive(reader, manifest)), reader
+    return ArchivedListings(Archive(reader, with_listings(**file))), reader
 
 
 @pytest.mark.parametrize("file", [{"size": 1 << 48}, {"size": "9"}, {"directory": -1}, {"keys": 1e9}], ids=str)

@@ -17,7 +17,7 @@ from etl.static_archive.listings import history, interval_file, pages
 from etl.static_client import FORMAT, MOST_REACH, MOST_UNPACKED
 from ledger.completeness import intervals
 from tests.etl.static_archive.proved_pages import CLIENT
-from tests.etl.static_archive.test_hostile_archives import INDEX, block, compressed, endless_server
+from tests.etl.static_archive.test_hostile_archives import INDEX, block, compressed, endless_server, with_listings
 from tests.ledger.completeness.javascript import node
 
 KEY = "00" * 33
@@ -185,15 +185,12 @@ def test_an_index_with_impossible_numbers_is_rejected(tmp_path: Path) -> None:
 
 def listings(*pieces: tuple[int, bytes], length: int = 1_000, **file: Any) -> dict[str, Any]:
     """The case of a proof from an archive with one file of listings."""
-    value = {"name": "listings/1", "first": 0, "last": 99, "size": 1_000, "keys": 5, "directory": 900}
-    manifest = {
-        "format": FORMAT,
-        "network": "permatest-1",
-        "indexes": [],
-        "listings": {"first": 1, "end": 99, "log_path": "", "files": [value | file]},
-        "log": {"checkpoint": ""},
+    return {
+        "manifest": with_listings(**file),
+        "page": PAGE,
+        "length": length,
+        "pieces": [(at, data.hex()) for at, data in pieces],
     }
-    return {"manifest": manifest, "page": PAGE, "length": length, "pieces": [(at, data.hex()) for at, data in pieces]}
 
 
 def test_listings_with_impossible_numbers_are_rejected(tmp_path: Path) -> None:
