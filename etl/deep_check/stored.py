@@ -38,7 +38,7 @@ def keep_facts(database: Database, store: CheckedStore) -> dict[str, int | None]
     """Creates the tables that queries read, and returns constants: the ends of analytics and of compaction."""
     info = {row["name"]: row["value"] for row in store.read_all(schema.keyspace_info)}
     keep(database, "stored_splits", store, schema.splits, schema.splits.names)
-    keep(database, "stored_sync", store, schema.sync, ("milestone_index", "logged_by"))
+    keep(database, "stored_sync", store, schema.sync, ("milestone_index", "logged_by", "verified"))
     keep(database, "stored_pending", store, schema.pending, ("message_id", "est_milestone_index"))
     keep(database, "stored_balances", store, schema.address_balances, ("address", "milestone_index", "balance"))
     keep(database, "stored_treasury", store, schema.treasury, ("milestone_index", "amount"))

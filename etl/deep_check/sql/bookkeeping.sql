@@ -1,19 +1,29 @@
 -- What a store says about its milestones.
 
+-- view: proved_milestones
+-- The lake has levels up to `signed`: a milestone is `full` if the store says so and the ledger, which is computed here,
+-- includes it. `sync` and `proofs` must agree.
+SELECT * REPLACE (
+  CASE WHEN verified = 'signed' AND milestone_index > genesis_index() AND milestone_index <= frontier()
+    AND milestone_index IN (SELECT milestone_index FROM stored_sync WHERE verified = 'full')
+  THEN 'full' ELSE verified END AS verified
+)
+FROM lake_milestones;
+
 -- table: sync
 -- Which milestones are in archive files is not in the lake; `sync` and `ranges` must agree.
 SELECT range_of(milestone_index) AS ms_range_id, milestone_index, epoch_ms("timestamp") AS ms_timestamp,
   CASE WHEN verified IS NOT NULL THEN 0 END AS synced_by,
   CASE WHEN EXISTS (SELECT 1 FROM stored_logged WHERE milestone_index BETWEEN first AND last) THEN 0 END AS logged_by,
   message_count, verified, CASE WHEN verified IS NOT NULL THEN layout() END AS layout
-FROM lake_milestones;
+FROM proved_milestones;
 
 -- view: milestone_states
 SELECT milestone_index, range_of(milestone_index) AS ms_range_id, epoch_ms("timestamp") AS ms_timestamp, message_count,
   verified, logged.milestone_index IS NOT NULL AS is_logged,
   lag(epoch_ms("timestamp")) OVER (PARTITION BY range_of(milestone_index), verified IS NOT NULL ORDER BY milestone_index)
     AS before
-FROM lake_milestones LEFT JOIN (SELECT DISTINCT milestone_index FROM stored_sync WHERE logged_by IS NOT NULL) AS logged
+FROM proved_milestones LEFT JOIN (SELECT DISTINCT milestone_index FROM stored_sync WHERE logged_by IS NOT NULL) AS logged
   USING (milestone_index);
 
 -- view: runs_of_states

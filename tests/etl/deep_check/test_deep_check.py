@@ -15,9 +15,10 @@ from db import schema
 from db.connect import open_adapter
 from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
 from etl.deep_check.check import Setup, check_rows
-from etl.deep_check.compare import EXTRA, MISSING
+from etl.deep_check.compare import EXTRA, MISSING, WRONG
 from etl.deep_check.queries import NOT_COMPARED, compared, queries
 from etl.runs import lake_path
+from ledger.levels import FULL, SIGNED
 from tests.etl.archives import oracle, pending, write
 from tests.etl.conftest import CASSANDRA, Loading, Stores, on
 from tests.etl.deep_check.checking import GEOMETRY, checked, differing, faulty, missed
@@ -103,6 +104,26 @@ def test_a_store_without_a_ledger_state_has_the_recomputed_rows(stores: Stores) 
     counts = {each.table: each.rows for each in found}
     assert counts["messages"] > 0
     assert {counts[name] for name in ("address_balances", "milestone_roots", "interval_roots", "log_tiles")} == {0}
+
+
+def test_milestones_of_the_level_full_have_the_recomputed_rows(stores: Stores, tmp_path: Path) -> None:
+    loading = stores(GEOMETRY, level=FULL)
+    milestones = write(tmp_path / "milestones.jsonl", oracle()[:20] + oracle()[21:25])
+    assert loading.load(milestones, genesis=GENESIS).ledger_index == 20
+    rows = {row["milestone_index"]: row for row in loading.rows()["sync"]}
+    assert {index: row["verified"] for index, row in rows.items()} == {
+        **dict.fromkeys(range(1, 21), FULL),
+        **dict.fromkeys(range(22, 26), SIGNED),
+    }
+    assert differing(checked(loading)) == []
+    for index, level, named in (7, SIGNED, "proofs"), (22, FULL, "sync"):
+        row = rows[index] | {"verified": level}
+        with closing(open_adapter(loading.store, writable=True)) as store, store.batch() as batch:
+            batch.upsert(schema.sync, schema.sync.names, [native(schema.sync, row)])
+        found = differing(checked(loading))
+        assert {(fault.table, fault.kind) for each in found for fault in each.faults} == {(named, WRONG)}
+        with closing(open_adapter(loading.store, writable=True)) as store, store.batch() as batch:
+            batch.upsert(schema.sync, schema.sync.names, [native(schema.sync, rows[index])])
 
 
 @pytest.mark.parametrize("count", [pytest.param(8), pytest.param(334, marks=pytest.mark.slow)])
