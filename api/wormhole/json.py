@@ -31,7 +31,18 @@ from ledger.wormhole.payloads import (
 )
 from ledger.wormhole.vaa import Vaa, decode_vaa
 
-BIG = frozenset({"amount", "fee", "token_id", "evm_chain_id", "config_index"})
+BIG = frozenset(
+    {
+        "amount",
+        "fee",
+        "token_id",
+        "evm_chain_id",
+        "config_index",
+        "requested_receiver_value",
+        "extra_receiver_value",
+        "new_receiver_value",
+    }
+)
 """Fields with numbers of more than 64 bits: text."""
 
 _UNDERSCORE = re.compile("_([a-z0-9])")

@@ -19,6 +19,7 @@ from ledger.wormhole.fields import (
     Layout,
     clean,
     decode_fields,
+    listed,
     raw,
     rest,
     sized,
@@ -137,13 +138,58 @@ _NFT: Layout = (
     ("to_chain", u16),
 )
 
+VAA_KEY = 1
+"""The type of a message key that is the id of a VAA."""
+
+
+def _vaa_key_type(reader: Reader, name: str) -> int:
+    start, found = reader.offset, u8(reader, name)
+    if found != VAA_KEY:
+        reader.fail(start, f"{name} {VAA_KEY}, found {found}")
+    return found
+
+
+def _message_key(reader: Reader, name: str) -> tuple[int, bytes]:
+    """A type and a key. Only keys of VAAs have no length, because theirs is known."""
+    key_type = u8(reader, f"{name} type")
+    key = raw(2 + 32 + 8) if key_type == VAA_KEY else sized(u32)
+    return key_type, key(reader, name)
+
+
 _RELAYER: Mapping[int, tuple[str, Layout]] = {
-    1: ("relayer_delivery", (("target_chain", u16), ("target_address", ADDRESS), ("rest", rest))),
+    1: (
+        "relayer_delivery",
+        (
+            ("target_chain", u16),
+            ("target_address", ADDRESS),
+            ("payload", sized(u32)),
+            ("requested_receiver_value", u256),
+            ("extra_receiver_value", u256),
+            ("execution_info", sized(u32)),
+            ("refund_chain", u16),
+            ("refund_address", ADDRESS),
+            ("refund_delivery_provider", ADDRESS),
+            ("source_delivery_provider", ADDRESS),
+            ("sender_address", ADDRESS),
+            ("message_keys", listed(u8, _message_key)),
+        ),
+    ),
     2: (
         "relayer_redelivery",
-        (("source_chain", u16), ("source_emitter", ADDRESS), ("source_sequence", u64), ("rest", rest)),
+        (
+            ("key_type", _vaa_key_type),
+            ("source_chain", u16),
+            ("source_emitter", ADDRESS),
+            ("source_sequence", u64),
+            ("target_chain", u16),
+            ("new_receiver_value", u256),
+            ("new_execution_info", sized(u32)),
+            ("new_source_delivery_provider", ADDRESS),
+            ("new_sender_address", ADDRESS),
+        ),
     ),
 }
+"""Source: WormholeRelayerSerde.sol of wormhole-foundation/wormhole."""
 
 _BY_PREFIX: Mapping[bytes, tuple[str, Layout]] = {
     bytes.fromhex("9945ff10"): (

@@ -222,6 +222,14 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
         elif record["payload_kind"] == "governance" and "module" in record["decoded"]:
             assert data["payload"]["module"] == record["decoded"]["module"]
             assert data["payload"]["action"] == record["decoded"]["action"]
+        elif record["payload_kind"] == "relayer_delivery":
+            printed = data["payload"]
+            assert printed["targetChain"] == record["decoded"]["target_chain"]
+            # The last value of 256 bits is before the length of the execution info, 96 bytes, and 131 more.
+            payload = bytes.fromhex(record["hex"])[-record["decoded"]["length"] :]
+            assert printed["executionInfo"] == f"0x{payload[-227:-131].hex()}"
+            assert printed["extraReceiverValue"] == str(int.from_bytes(payload[-263:-231]))
+            assert int(printed["extraReceiverValue"]) > 0
     assert requested > 3
 
 

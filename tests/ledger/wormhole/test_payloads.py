@@ -187,6 +187,76 @@ def test_old_bug_emitters_were_known_by_address_alone_though_one_is_two_kinds_on
     assert find_emitter("testnet", 5, address) is None
 
 
+RELAYER = bytes.fromhex("27428dd2d3dd32a4d7f7c497eaaa23130d894911".zfill(64))
+
+
+def relayed(payload: bytes) -> Payload:
+    return decode_payload("mainnet", Vaa(4, (), 0, 0, 5, RELAYER, 0, 200, payload))
+
+
+def test_a_delivery_is_what_the_accountant_reads() -> None:
+    """The expectation is that of ntt-global-accountant/src/structs/relayer.rs of wormhole-foundation/wormhole."""
+    manager, provider = (
+        "000000000000000000000000e493cc4f069821404d272b994bb80b1ba1631914",
+        "7a0a53847776f7e94cc35742971acb2217b0db81",
+    )
+    transfer = (
+        f"9945ff10{manager}007900000000000000070000000000000000000000008f26a0025dccc6cfc07a7d38756280a10e295ad7004f994e5454"
+        "0800000000000003e8000000000000000000000000a88085e6370a551cc046fb6b1e3fb9be23ac3a21"
+        "0000000000000000000000008f26a0025dccc6cfc07a7d38756280a10e295ad72712"
+    )
+    info = f"{0:064x}{0x7A120:064x}{0x46F5399E7:064x}"
+    target = "00000000000000000000000079689ce600d3fd3524ec2b4bedcc70131eda67b6"
+    head = f"012712{target}0000009f{transfer}{'00' * 64}00000060{info}"
+    payload = f"{head}2712{'00' * 32}{2 * provider.zfill(64)}{manager}"
+    found = relayed(bytes.fromhex(f"{payload}00"))
+    assert isinstance(found, Recognised)
+    assert is_known(found) == {
+        "target_chain": 10002,
+        "target_address": target,
+        "payload": transfer,
+        "requested_receiver_value": 0,
+        "extra_receiver_value": 0,
+        "execution_info": info,
+        "refund_chain": 10002,
+        "refund_address": "00" * 32,
+        "refund_delivery_provider": provider.zfill(64),
+        "source_delivery_provider": provider.zfill(64),
+        "sender_address": manager,
+        "message_keys": (),
+    }
+    key_of_vaa, other_key = f"01{2:04x}{'ab' * 32}{7:016x}", "0200000003010203"
+    found = relayed(bytes.fromhex(f"{payload}02{key_of_vaa}{other_key}"))
+    assert isinstance(found, Recognised)
+    assert found.fields["message_keys"] == ((1, bytes.fromhex(key_of_vaa)[1:]), (2, b"\1\2\3"))
+    for broken in (payload, f"{payload}00ff", f"{payload}01{other_key[:-2]}"):
+        assert isinstance(relayed(bytes.fromhex(broken)), Raw)
+
+
+def test_a_redelivery_names_the_vaa_after_the_type_of_its_key() -> None:
+    """Laid out as in WormholeRelayerSerde.sol of wormhole-foundation/wormhole."""
+    key = struct.pack(">BH32sQ", 1, 4, RELAYER, 2**64 - 1)
+    rest = (23).to_bytes(2) + (9).to_bytes(32) + struct.pack(">I", 5) + b"terms" + b"\3" * 32 + b"\4" * 32
+    found = relayed(b"\2" + key + rest)
+    assert found == Recognised(
+        "relayer_redelivery",
+        {
+            "key_type": 1,
+            "source_chain": 4,
+            "source_emitter": RELAYER,
+            "source_sequence": 2**64 - 1,
+            "target_chain": 23,
+            "new_receiver_value": 9,
+            "new_execution_info": b"terms",
+            "new_source_delivery_provider": b"\3" * 32,
+            "new_sender_address": b"\4" * 32,
+        },
+    )
+    other = relayed(b"\2\2" + key[1:] + rest)
+    assert isinstance(other, Raw)
+    assert other.reason == "at byte 1: expected key_type 1, found 2"
+
+
 NUMBERS = st.integers(0, 2**256 - 1)
 ADDRESSES = st.binary(min_size=32, max_size=32)
 CHAINS = st.integers(0, 2**16 - 1)
