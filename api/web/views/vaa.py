@@ -69,14 +69,12 @@ def path_of(visit: Visit) -> str:
 
 
 def guardians(signatures: Mapping[str, Any], sets: Mapping[str, Any]) -> list[Guardian]:
-    """Returns all guardians of the set that a VAA names, by index. Signatures by another set do not count."""
+    """Returns all guardians of the set that a VAA names, by index, and whether they signed the body: also with a VAA
+    that names another set, because a signature is of the body alone.
+    """
     index = signatures["guardianSetIndex"]
     members: list[str] = next((each["addresses"] for each in sets["guardianSets"] if each["index"] == index), [])
-    signed = {
-        each["address"]: IN_VAA if each["inVaa"] else APART
-        for each in signatures["signatures"]
-        if each["guardianSetIndex"] == index
-    }
+    signed = {each["address"]: IN_VAA if each["inVaa"] else APART for each in signatures["signatures"]}
     return [Guardian(number, address, signed.get(address)) for number, address in enumerate(members)]
 
 
