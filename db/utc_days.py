@@ -37,4 +37,5 @@ def format_time(milliseconds: int) -> str:
     """
     moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     digits = f"{milliseconds % 1000:03d}".rstrip("0")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' if digits else ''}{digits} +0000 UTC"
+    # Not strftime, which writes years before 1000 with fewer than four digits.
+    return f"{moment.replace(tzinfo=None).isoformat(' ', 'seconds')}{'.' if digits else ''}{digits} +0000 UTC"

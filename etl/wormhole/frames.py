@@ -23,6 +23,7 @@ from db.schema.wormhole_tables import (
 )
 from etl.tables.frames import TableFrame, conform
 from etl.tables.partition_columns import Placement, hex_text
+from etl.wormhole.values import SUM_DECIMALS, SUM_DIGITS
 from ledger.wormhole.verify import History, expires_at
 
 MEASURES = ("totals", "nfts", "transfers", "addresses")
@@ -30,8 +31,8 @@ MEASURES = ("totals", "nfts", "transfers", "addresses")
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
 """Kinds of payloads that transfer tokens."""
 
-EXACT = "decimal(38,8)"
-"""The type of amounts, which have at most 8 decimals; notional values are rounded to 8."""
+EXACT = f"decimal({SUM_DIGITS + SUM_DECIMALS},{SUM_DECIMALS})"
+"""The type of sums."""
 
 
 def inlined(rows: DataFrame, table: Table) -> DataFrame:
@@ -141,7 +142,7 @@ def daily(rows: DataFrame, days: list[int]) -> TableFrame:
     """vaa_daily of whole days. `rows` contains every message that may count for one of them."""
     counted = rows.where("counted IS NOT NULL").select("counted.*").where(F.col("day").isin(days))
     moved = counted.where(F.col("kind").isin(*TRANSFERS))
-    amount, notional = (F.try_sum(F.col(name).try_cast(EXACT)) for name in ("amount", "notional_usd"))
+    amount, notional = (F.try_sum(F.col(name).cast(EXACT)) for name in ("amount", "notional_usd"))
     address = hex_text(F.col("recipient"))
     measures = [
         _measure(counted, "totals", {}),

@@ -22,7 +22,7 @@ from etl.wormhole.bodies import Body, find_bodies
 from etl.wormhole.cells import Cell, state_set
 from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
 from etl.wormhole.value_keys import body_keys, transaction_keys, written_keys
-from etl.wormhole.values import read_value
+from etl.wormhole.values import read_value, summand
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
 from ledger.wormhole.keys import ID_DIGITS, address_key, transaction_key
@@ -300,6 +300,6 @@ def _counted(cell: Cell, body: Body, columns: Row) -> Counted:
         found.target_chain = payload.to_chain
         found.token_key = token_of(payload)
         found.recipient = payload.to_address
-        found.amount = columns.get("details_amount")
-        found.notional_usd = columns.get("details_notional_usd")
+        found.amount = summand(columns.get("details_amount"))
+        found.notional_usd = summand(columns.get("details_notional_usd"))
     return found

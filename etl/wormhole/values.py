@@ -9,16 +9,20 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import TypeAlias
 
 from db.schema.event_columns import Form
 
 Column: TypeAlias = str | int | bytes
 
+SUM_DIGITS, SUM_DECIMALS = 30, 8
+"""Digits of a number in sums: before the decimal point, and after it."""
+
 _DIGITS = re.compile(r"[0-9]{1,78}", re.ASCII)
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{64})", re.ASCII)
 _GO_TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))? \+0000 UTC(?: m=\S+)?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _LIMB = 8
 _U256 = 32
 
@@ -103,3 +107,18 @@ def plain(number: Decimal) -> str:
     """A number in digits, without an exponent or trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def summand(text: str | None) -> str | None:
+    """The number in a text as the sums of a day take it: in digits, with 8 decimals at most, rounded half up. None for
+    other texts, and for numbers of 10^30 or more, which no sum can contain.
+    """
+    # Engines differ in the texts that they cast to decimals: in exponents, in digits of other alphabets.
+    if text is None or not _DECIMAL.fullmatch(text):
+        return None
+    number = Decimal(text)
+    if number and number.adjusted() >= SUM_DIGITS:
+        return None
+    with localcontext(prec=SUM_DIGITS + SUM_DECIMALS + 1):
+        number = number.quantize(Decimal(1).scaleb(-SUM_DECIMALS), ROUND_HALF_UP)
+    return plain(number) if number.adjusted() < SUM_DIGITS else None

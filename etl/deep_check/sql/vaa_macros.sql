@@ -24,7 +24,8 @@ CREATE MACRO scaled(digits, decimals) AS
     right(lpad(digits, CAST(greatest(length(digits), decimals + 1) AS INTEGER), '0'), decimals), '0'), '.') END;
 
 -- The sum of decimal numbers with eight digits in two parts, which cannot overflow, and the number of both.
-CREATE MACRO exact(text) AS TRY_CAST(text AS DECIMAL(38, 8));
+CREATE MACRO exact(text) AS CASE WHEN regexp_full_match(text, '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')
+  THEN TRY_CAST(text AS DECIMAL(38, 8)) END;
 CREATE MACRO whole_part(text) AS CAST(split_part(CAST(exact(text) AS VARCHAR), '.', 1) AS HUGEINT);
 CREATE MACRO fraction_part(text) AS
   CAST(split_part(CAST(exact(text) AS VARCHAR), '.', 2) AS HUGEINT) * CASE WHEN exact(text) < 0 THEN -1 ELSE 1 END;
