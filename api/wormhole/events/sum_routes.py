@@ -128,7 +128,7 @@ async def daily_sums(
     network: NetworkMount, given: Given, first: int, last: int, group_by: tuple[int, ...]
 ) -> tuple[dict[int, Sums], Mapping[str, str]]:
     """Returns the USD of each day, by those of sending chain, destination and token_key that `group_by` names, and the
-    symbols of the tokens.
+    symbols of the tokens. A token without a symbol, or with `*`, is named by its key.
     """
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
@@ -143,7 +143,8 @@ async def daily_sums(
     keys = sorted({place[-1] for place in places}) if SYMBOL in group_by else []
     tokens = await find_tokens(network.store, keys)
     symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
-    return by_day, symbols
+    # `*` is the sum of all.
+    return by_day, {key: symbol for key, symbol in symbols.items() if symbol != "*"}
 
 
 async def limited_days(

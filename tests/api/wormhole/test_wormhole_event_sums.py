@@ -89,6 +89,24 @@ TO = {"notionaltransferred": slice(0, 3), "notionaltransferredto": slice(1, 3)}
 
 
 @needs_shared
+async def test_a_token_called_like_the_sum_is_not_counted_twice(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def called(_: Any, keys: list[str]) -> list[Json]:
+        return [{"symbol": "*"} for _ in keys]
+
+    held = [each for each in transfers(world) if each[0] >= LAST - SPAN]
+    monkeypatch.setattr(wormhole_event_sums, "find_tokens", called)
+    given = {"numDays": str(SPAN), "until": date(LAST), "forPeriod": "x"}
+    found = (await signed.get(f"{API}/notionaltransferredto", params=given)).json()["WithinPeriod"]["*"]
+    total = sum((usd for *_, usd in held), Decimal(0))
+    assert found["*"] == float(total.quantize(Decimal("0.01"), ROUND_HALF_UP))
+    keys = {world.token_key(each.served) for each in world.transfers}
+    assert found.keys() - {"*"} <= keys
+    assert len(found) > 2
+
+
+@needs_shared
 @pytest.mark.parametrize("function", TO)
 async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, function: str) -> None:
     every, group_by = transfers(world), TO[function]
