@@ -53,10 +53,10 @@ NAMED = {
     "2/000000000000000000000000a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": (6, "USDC", "USD Coin"),
     "4/0000000000000000000000008ac76a51cc950d9822d68b83fe1ad97b32cd580d": (18, "USDC", "USD Coin"),
     UNLISTED: (18, "USDC", "Nobody's Coin"),
-    "5/0000000000000000000000002791bca1f2de4661ed88a30c99a7a9449aa84174": (6, "USDC", "USD Coin"),
+    "5/0000000000000000000000002791bca1f2de4661ed88a30c99a7a9449aa84174": (6, "usdc", "USD Coin"),
 }
 """Decimals, symbol and name of tokens that move and that no message of the data describes. Some return home, and four
-share one symbol.
+share one symbol, in two spellings.
 """
 
 SHARED_TX = "0x" + "5a" * 32

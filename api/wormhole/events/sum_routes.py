@@ -32,7 +32,7 @@ from api.wormhole.events.row_routes import scope_of
 from db.listing.turns import in_turns
 from db.queries.wormhole.daily import LAUNCH_DAY, TooManyRows, count_by_chain, each_day, sum_notional
 from db.queries.wormhole.periods import ROWS_MAX, limited
-from db.queries.wormhole.vaas import find_tokens
+from db.queries.wormhole.vaas import find_symbols
 from db.store import Row
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
@@ -140,9 +140,8 @@ async def daily_sums(
             place = tuple([str(way[each]) for each in group_by])
             # All days share the objects of their keys.
             here[places.setdefault(place, place)] += usd
-    keys = sorted({place[-1] for place in places}) if SYMBOL in group_by else []
-    tokens = await find_tokens(network.store, keys)
-    symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
+    keys = {place[-1] for place in places} if SYMBOL in group_by else set()
+    symbols = await find_symbols(network.store, keys)
     # `*` is the sum of all.
     return by_day, {key: symbol for key, symbol in symbols.items() if symbol != "*"}
 

@@ -57,7 +57,7 @@ Symbols = Annotated[
     Param(
         "symbol",
         SYMBOL_LIST,
-        "Only tokens with these symbols. Empty items are ignored",
+        "Only tokens with these symbols, in any letter case. Empty items are ignored",
         "USDC",
     ),
 ]

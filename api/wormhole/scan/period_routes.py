@@ -30,7 +30,7 @@ from api.wormhole.scan.period_responses import ApplicationActivity, ChainTops, T
 from api.wormhole.scan.vaa_pages import contracts_of
 from db.queries.wormhole.daily import TooManyRows
 from db.queries.wormhole.periods import Period, Unit, each_period, whole_periods
-from db.queries.wormhole.vaas import find_tokens
+from db.queries.wormhole.vaas import find_symbols
 from db.store import Row
 from db.utc_days import DAY_S, this_day
 from ledger.wormhole.chains import PYTHNET
@@ -153,13 +153,12 @@ async def tokens_symbol_activity(
             held[period] = plus(held[period], row["message_count"], usd)
 
     await summed(network, "transfers", periods, add)
-    keys = sorted({key for key, _, _ in by_token})
-    tokens = await find_tokens(network.store, keys)
-    named = {key: row["symbol"] for key, row in zip(keys, tokens, strict=True) if row is not None and row["symbol"]}
+    named = await find_symbols(network.store, {key for key, _, _ in by_token})
+    chosen = None if symbols is None else {each.upper() for each in symbols}
     series: dict[str, dict[tuple[int, int], dict[Period, Sum]]] = defaultdict(dict)
     for (key, source, target), found in by_token.items():
         symbol = named.get(key)
-        if symbol is not None and (symbols is None or symbol in symbols):
+        if symbol is not None and (chosen is None or symbol in chosen):
             way = series[symbol].setdefault((source, target), defaultdict(lambda: (0, Decimal(0))))
             for period, (count, usd) in found.items():
                 way[period] = plus(way[period], count, usd)

@@ -1,6 +1,7 @@
 """wormholescan's tokens: one by its address, and the symbols and corridors with most transfers.
 
-Sums are over whole UTC days of verified transfers, as in activity_routes.py. Tokens of the same symbol count together.
+Sums are over whole UTC days of verified transfers, as in activity_routes.py. Tokens of the same symbol count together,
+whatever its letter case.
 """
 
 from collections import defaultdict
@@ -20,7 +21,7 @@ from api.wormhole.scan.activity_routes import most_first, plain, span_end, trans
 from api.wormhole.scan.period_responses import SymbolTotals, Token, TopCorridors, TopSymbols
 from db.queries.wormhole.daily import TooManyRows
 from db.queries.wormhole.periods import limited
-from db.queries.wormhole.vaas import find_token, find_tokens
+from db.queries.wormhole.vaas import find_symbols, find_token
 from db.store import NotFound, Row
 
 TOP_SYMBOLS = 7
@@ -62,7 +63,7 @@ async def top_symbols_by_volume(network: NetworkMount, span: SymbolSpan, until: 
         place = row["token_key"], row["emitter_chain"]
         count, usd = sums[place]
         sums[place] = count + row["message_count"], usd + Decimal(row["notional_usd"] or 0)
-    symbols = await symbols_of(network, {key for key, _ in sums})
+    symbols = await find_symbols(network.store, {key for key, _ in sums})
     held: dict[str, dict[tuple[str, int], tuple[int, Decimal]]] = defaultdict(dict)
     for (key, chain), each in sums.items():
         if key in symbols:
@@ -107,7 +108,7 @@ async def tokens_symbol_volume(network: NetworkMount, limit: Limit, until: Until
     volumes: dict[str, Decimal] = defaultdict(Decimal)
     async for row in moves(network, ALL_TIME, until):
         volumes[row["token_key"]] += Decimal(row["notional_usd"] or 0)
-    symbols = await symbols_of(network, {key for key, usd in volumes.items() if usd})
+    symbols = await find_symbols(network.store, {key for key, usd in volumes.items() if usd})
     totals: dict[str, Decimal] = defaultdict(Decimal)
     for key, symbol in symbols.items():
         totals[symbol] += volumes[key]
@@ -122,13 +123,6 @@ async def moves(network: NetworkMount, span: TimeSpan, until: int | None) -> Asy
                 yield row
     except TooManyRows:
         raise NotKept("more rows than one response sums: request fewer days") from None
-
-
-async def symbols_of(network: NetworkMount, keys: set[str]) -> dict[str, str]:
-    """Returns the symbols of tokens by token_key; only of tokens with a symbol."""
-    ordered = sorted(keys)
-    tokens = await find_tokens(network.store, ordered)
-    return {key: row["symbol"] for key, row in zip(ordered, tokens, strict=True) if row is not None and row["symbol"]}
 
 
 def token_json(token_key: str) -> Json:

@@ -234,3 +234,16 @@ async def find_token(store: Store, token_key: str) -> Row | None:
 async def find_tokens(store: Store, token_keys: Sequence[str]) -> list[Row | None]:
     """Like `find_token`, for several tokens."""
     return await store.get_many(tokens, [(each,) for each in token_keys])
+
+
+async def find_symbols(store: Store, token_keys: Collection[str]) -> dict[str, str]:
+    """The symbols of tokens by token_key, in upper case, because messages and token lists differ in letter case. Only
+    of tokens with a symbol.
+    """
+    ordered = sorted(token_keys)
+    tokens = await find_tokens(store, ordered)
+    return {
+        key: row["symbol"].upper()
+        for key, row in zip(ordered, tokens, strict=True)
+        if row is not None and row["symbol"]
+    }

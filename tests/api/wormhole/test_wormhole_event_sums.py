@@ -40,7 +40,7 @@ def transfers(world: World, contract: Contract = (None, None)) -> list[Moved]:
         record, usd = message.served, world.usd(message)
         key = world.token_key(record)
         if usd is not None and key != UNLISTED and sent_by(message, contract) and message.day <= LAST:
-            place = str(record["emitter_chain"]), str(record["decoded"]["to_chain"]), world.metas[key]["symbol"]
+            place = str(record["emitter_chain"]), str(record["decoded"]["to_chain"]), world.metas[key]["symbol"].upper()
             found.append((message.day, place, usd))
     return found
 
@@ -92,11 +92,11 @@ TO = {"notionaltransferred": slice(0, 3), "notionaltransferredto": slice(1, 3)}
 async def test_a_token_called_like_the_sum_is_not_counted_twice(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def called(_: Any, keys: list[str]) -> list[Json]:
-        return [{"symbol": "*"} for _ in keys]
+    async def called(_: Any, keys: Iterable[str]) -> dict[str, str]:
+        return dict.fromkeys(keys, "*")
 
     held = [each for each in transfers(world) if each[0] >= LAST - SPAN]
-    monkeypatch.setattr(wormhole_event_sums, "find_tokens", called)
+    monkeypatch.setattr(wormhole_event_sums, "find_symbols", called)
     given = {"numDays": str(SPAN), "until": date(LAST), "forPeriod": "x"}
     found = (await signed.get(f"{API}/notionaltransferredto", params=given)).json()["WithinPeriod"]["*"]
     total = sum((usd for *_, usd in held), Decimal(0))

@@ -161,7 +161,7 @@ async def test_messages_of_each_application_by_period(
 
 def symbol(world: World, message: Message) -> str | None:
     meta = world.metas.get(world.token_key(message.served))
-    return None if meta is None else meta["symbol"]
+    return None if meta is None else meta["symbol"].upper()
 
 
 @pytest.mark.parametrize(("unit", "most"), UNITS[:2])
@@ -227,6 +227,7 @@ async def test_empty_symbols_are_ignored(signed: httpx.AsyncClient, world: World
     hundred = ",".join([name, *map(str, range(99))])
     for spelled, expected in (
         (f"{name},", everything[:1]),
+        (name.lower(), everything[:1]),
         (f",,{name},,NOTHING,", everything[:1]),
         (f"{hundred},,", everything[:1]),
         (",", everything),
