@@ -30,7 +30,8 @@ from api.http.params import (
     word_list,
     words,
 )
-from ledger.wormhole.addresses import NativeAddressError, parse_address
+from api.network import NetworkMount
+from ledger.wormhole.addresses import NativeAddressError, parse_emitter
 
 CHAIN_MAX = 2**16 - 1
 SEQUENCE_MAX = 2**64 - 1
@@ -60,6 +61,13 @@ CHAIN_LIST = comma_separated(CHAIN_NUMBER, _CHAINS, CHAIN_PATTERN, CHAINS_MAX)
 SEQUENCE_NUMBER = integer(0, SEQUENCE_MAX)
 NATIVE_TEXT = text(f"1 to {TEXT_MAX} letters and digits", pattern="^[0-9A-Za-z]+$", min_length=1, max_length=TEXT_MAX)
 """An address or ID in a form that depends on its chain."""
+CONTRACT_TEXT = text(
+    f"1 to {TEXT_MAX} letters, digits, dots, dashes and underscores",
+    pattern="^[0-9A-Za-z._-]+$",
+    min_length=1,
+    max_length=TEXT_MAX,
+)
+"""The same, of a contract or token: some are named like hosts."""
 
 
 def days(day: date) -> int:
@@ -133,7 +141,7 @@ _EMITTER = {
 }
 EMITTER = path(
     "emitter",
-    Annotated[NATIVE_TEXT, WithJsonSchema(_EMITTER)],
+    Annotated[CONTRACT_TEXT, WithJsonSchema(_EMITTER)],
     "Contract that emitted the message, as hex or as its chain writes it",
     EMITTER_HEX.example,
 )
@@ -215,9 +223,9 @@ Until = Annotated[int | None, UNTIL]
 ObservedLast = Annotated[Observed | None, OBSERVED]
 
 
-def emitter_of(chain: int, emitter: str) -> str:
+def emitter_of(network: NetworkMount, chain: int, emitter: str) -> str:
     """An emitter's address as hex of 32 bytes. Raises BadParameter if its chain has no such address."""
     try:
-        return parse_address(chain, emitter).hex()
+        return parse_emitter(network.wormhole or "", chain, emitter).hex()
     except NativeAddressError as error:
         raise BadParameter(EMITTER.name, EMITTER.expected, emitter) from error

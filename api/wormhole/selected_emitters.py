@@ -11,7 +11,7 @@ from api.wormhole.events.params import EMITTER_ADDRESS, EMITTER_CHAIN
 from db.coverage import check_emitter, missing
 from db.store import NotFound, NotKeptHere
 from ledger.selection import EMITTER, Filter
-from ledger.wormhole.addresses import NativeAddressError, parse_address
+from ledger.wormhole.addresses import NativeAddressError, parse_emitter
 
 
 def of_selected_emitters(family: Family) -> Family:
@@ -29,7 +29,7 @@ def of_selected_emitters(family: Family) -> Family:
 def _checked(handler: Handler) -> Handler:
     @wraps(handler)
     async def serve(network: NetworkMount, **given: Any) -> Any:
-        emitter = emitter_of(given)
+        emitter = emitter_of(network, given)
         try:
             answer = await handler(network, **given)
         except NotKeptHere:
@@ -42,7 +42,7 @@ def _checked(handler: Handler) -> Handler:
     return serve
 
 
-def emitter_of(given: Mapping[str, Any]) -> Filter | None:
+def emitter_of(network: NetworkMount, given: Mapping[str, Any]) -> Filter | None:
     """Returns the emitter that a request names. None: it names no emitter, or a text that its chain does not have."""
     of_events = given.get("given", {})
     chain = given.get("chain", of_events.get(EMITTER_CHAIN.name))
@@ -50,6 +50,6 @@ def emitter_of(given: Mapping[str, Any]) -> Filter | None:
     if emitter is None or chain is None:
         return None
     try:
-        return Filter(EMITTER, parse_address(chain, emitter), chain)
+        return Filter(EMITTER, parse_emitter(network.wormhole or "", chain, emitter), chain)
     except NativeAddressError:
         return None

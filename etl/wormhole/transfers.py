@@ -103,7 +103,7 @@ def payload_columns(network: str, payload: Payload) -> Row:
             "asset_decimals": payload.decimals,
             "asset_symbol": _storable(payload.symbol),
             "asset_name": _storable(payload.name),
-            "asset_native_address": format_address(payload.token_chain, payload.token_address),
+            "asset_native_address": format_token(payload.token_chain, payload.token_address),
         }
     if isinstance(payload, NftTransfer):
         return {
@@ -149,7 +149,7 @@ def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
     if not isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         return {}
     columns: Row = {
-        "details_origin_token_address": format_address(payload.token_chain, payload.token_address),
+        "details_origin_token_address": format_token(payload.token_chain, payload.token_address),
         "details_transfer_timestamp": format_time(timestamp * 1000),
     }
     if token.meta is None or token.key != token_of(payload):

@@ -23,6 +23,7 @@ ADDRESS_BYTES = 32
 
 _ZEROS = bytes(12)
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{1,64})", re.ASCII)
+_ASSET = re.compile(r"[0-9]{1,63}", re.ASCII)
 _ALGORAND_CHARS = 58
 _ALGORAND_CHECKSUM = 4
 
@@ -49,6 +50,9 @@ TOKEN_NAMES = {
     (28, "017ce8aec5af3bb3ac0158d49771d4c8feba2e54a614fa2a1c0c95e9c4c37185"): "axpla",
 }
 """Native coins and tokens that have a name."""
+
+_EMITTERS_BY_NAME = {(chain, name): bytes.fromhex(address) for (chain, address), name in EMITTER_NAMES.items()}
+_TOKENS_BY_NAME = {(chain, name): bytes.fromhex(address) for (chain, address), name in TOKEN_NAMES.items()}
 
 
 class NativeAddressError(ValueError):
@@ -115,6 +119,23 @@ def parse_address(chain: int, text: str) -> bytes:
     raise NativeAddressError(
         f"{text!r}: expected an address as chain {chain} has them ({form}), or up to 64 hex digits"
     )
+
+
+def parse_emitter(network: str, chain: int, text: str) -> bytes:
+    """Parses an emitter in the form of `format_emitter`, or in hex. Raises NativeAddressError."""
+    named = _EMITTERS_BY_NAME.get((chain, text)) if network == "mainnet" else None
+    return named or parse_address(chain, text)
+
+
+def parse_token(chain: int, text: str) -> bytes:
+    """Parses a token in the form of `format_token`, or in hex. On Algorand, fewer than 64 decimal digits are an asset
+    number, so shorter hex needs 0x. Raises NativeAddressError.
+    """
+    if named := _TOKENS_BY_NAME.get((chain, text)):
+        return named
+    if find_chain(chain).form == "algorand" and _ASSET.fullmatch(text):
+        return int(text).to_bytes(ADDRESS_BYTES)
+    return parse_address(chain, text)
 
 
 def format_checksummed(address: bytes) -> str:

@@ -2,8 +2,8 @@
 
 Anyone may attest a token under any name, so sums of value include only listed tokens. Addresses are hex; 20 bytes mean
 twelve leading zeros. Coins of Terra, Terra 2, XPLA and NEAR are written as by their bridges: 1 and the name, 1 and its
-hash, zeros. Source: event_database/cloud_functions, token-allowlist-mainnet.json, at 83e0f053f^ of
-wormhole-foundation/wormhole.
+hash, zeros. Assets of Algorand are their numbers, which the published list has in decimal. Source:
+event_database/cloud_functions, token-allowlist-mainnet.json, at 83e0f053f^ of wormhole-foundation/wormhole.
 """
 
 from collections.abc import Mapping
@@ -113,8 +113,8 @@ ALLOWED: tuple[tuple[int, str, str], ...] = (
     (7, "3223f17957ba502cbe71401d55a0db26e5f7c68f", "ethereum-wormhole"),
     (7, "21c718c22d52d0f3a789b752d4c2fd5908a8a733", "oasis-network"),
     (8, "0000000000000000000000000000000000000000000000000000000000000000", "algorand"),
-    (8, "0000000000000000000000000000000031566704", "usd-coin"),
-    (8, "0000000000000000000000000000000000312769", "tether"),
+    (8, "0000000000000000000000000000000001e1ab70", "usd-coin"),
+    (8, "000000000000000000000000000000000004c5c1", "tether"),
     (9, "8bec47865ade3b172a928df8f990bc7f2a3b9f79", "aurora"),
     (9, "e4b9e004389d91e4134a28f19bd833cba1d994b6", "frax"),
     (9, "b12bfca5a55806aaf64e99521918a4bf0fc40802", "usd-coin"),

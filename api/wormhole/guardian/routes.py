@@ -39,7 +39,7 @@ async def find_current_set(network: NetworkMount) -> tuple[int, list[str]]:
 
 async def signed_vaa(network: NetworkMount, chain: GuardianChain, emitter: Emitter, sequence: SequenceNumber) -> Json:
     """Returns a message with the signatures of a quorum."""
-    found = await find_signed_vaa(network, chain, emitter_of(chain, emitter), sequence)
+    found = await find_signed_vaa(network, chain, emitter_of(network, chain, emitter), sequence)
     return {"vaaBytes": base64.b64encode(found).decode()}
 
 

@@ -25,7 +25,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
     `inVaa` is true for signatures in the VAA that this server returns. Others are from other VAAs of the message or
     from single observations.
     """
-    row, _ = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
+    row, _ = await get_vaa(network.store, chain, emitter_of(network, chain, emitter), sequence)
     found, sets = await together(
         list_signatures(network.store, row["row_key"]), list_guardian_sets(network.store, network.name)
     )
@@ -59,7 +59,7 @@ async def verification_of_vaa(network: NetworkMount, chain: Chain, emitter: Emit
     The body that this server returns comes first. `published` is true if a guardian published the message. Without a
     body, the message has no quorum yet, or its VAA was never loaded.
     """
-    rows = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    rows = await find_bodies(network.store, chain, emitter_of(network, chain, emitter), sequence)
     if not rows:
         raise NotFound(f"message {chain}/{emitter}/{sequence}")
     sets = await list_guardian_sets(network.store, network.name)
@@ -92,7 +92,7 @@ async def gaps(network: NetworkMount, chain: Chain, emitter: Emitter, page_size:
     One page covers `pageSize` sequences. `observed` has the sequences that a guardian published but whose VAA was never
     loaded. Nothing is known after the highest sequence.
     """
-    address = emitter_of(chain, emitter)
+    address = emitter_of(network, chain, emitter)
     found = await find_gaps(network.store, chain, address, page_size=page_size, cursor=cursor)
     return {
         "emitterChain": chain,

@@ -70,7 +70,7 @@ async def observations_of_emitter(
     last: ObservedLast,
 ) -> list[Json]:
     """Returns observations of the messages of a contract."""
-    source = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    source = ("emitter", f"{chain}/{emitter_of(network, chain, emitter)}")
     return await listed(network, source, page, page_size, last, newest=newest)
 
 
@@ -133,7 +133,7 @@ async def listed(
 
 async def of_message(network: NetworkMount, chain: int, emitter: str, sequence: int, *, newest: bool) -> list[Json]:
     """Returns the observations of every body under an id, by the bodies' timestamps, then by guardian."""
-    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    bodies = await find_bodies(network.store, chain, emitter_of(network, chain, emitter), sequence)
     written = next((row for row in bodies if not row["digest"]), None)
     signed = [row for row in bodies if row["digest"]]
     signed.sort(key=lambda row: (row["timestamp"], row["canonical"], row["digest"]), reverse=newest)

@@ -187,7 +187,7 @@ async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> 
 
 async def one(network: NetworkMount, chain: int, emitter: str, sequence: int, shape: Shape) -> Json:
     """Returns a message in either shape."""
-    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
+    row, written = await get_verified(network.store, chain, emitter_of(network, chain, emitter), sequence)
     (payload_row,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
     return shape(contracts_of(network), row, written, payload_row)
 

@@ -132,7 +132,7 @@ async def vaas_of_emitter(
 ) -> Json:
     """Returns messages of a contract."""
     expect_whole(proof, {"no toChain": to_chain is None})
-    address = emitter_of(chain, emitter)
+    address = emitter_of(network, chain, emitter)
     source = ("emitter", f"{chain}/{address}")
     where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
     pages = lister(network, [source], where, span=span_of(first_us, last_us), newest=newest)
@@ -147,7 +147,7 @@ async def vaa(
     network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, with_payload: ParsedPayload
 ) -> Json:
     """Returns a message by its id."""
-    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
+    row, written = await get_verified(network.store, chain, emitter_of(network, chain, emitter), sequence)
     return {"data": vaa_document(contracts_of(network), row, written, with_payload=with_payload)}
 
 
@@ -156,7 +156,7 @@ async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter,
 
     `verified` is an extension, because forged bodies are included.
     """
-    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    bodies = await find_bodies(network.store, chain, emitter_of(network, chain, emitter), sequence)
     signed = [row for row in bodies if row["digest"]]
     if not signed:
         raise NotFound(f"VAA {chain}/{emitter}/{sequence}")

@@ -15,7 +15,7 @@ from api.http.operations import Operation
 from api.http.params import Param, integer, path
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.wormhole.params import CHAIN, EMITTER, Until, emitter_of
+from api.wormhole.params import CHAIN, EMITTER, Until
 from api.wormhole.scan.activity_params import TimeSpan, spans_of
 from api.wormhole.scan.activity_routes import most_first, plain, span_end, transfers
 from api.wormhole.scan.period_responses import SymbolTotals, Token, TopCorridors, TopSymbols
@@ -23,6 +23,7 @@ from db.queries.wormhole.daily import TooManyRows
 from db.queries.wormhole.periods import limited
 from db.queries.wormhole.vaas import find_symbols, find_token
 from db.store import NotFound, Row
+from ledger.wormhole.addresses import NativeAddressError, parse_token
 
 TOP_SYMBOLS = 7
 TOP_CORRIDORS = 100
@@ -47,8 +48,8 @@ async def token_by_address(network: NetworkMount, chain: TokenChain, address: To
     The status is 404 if no verified message and no token list describes it.
     """
     try:
-        hexadecimal = emitter_of(chain, address)
-    except BadParameter as error:
+        hexadecimal = parse_token(chain, address).hex()
+    except NativeAddressError as error:
         raise BadParameter("token_address", EMITTER.expected, address) from error
     row = await find_token(network.store, f"{chain}/{hexadecimal}")
     if row is None:

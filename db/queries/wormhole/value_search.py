@@ -30,8 +30,8 @@ from db.schema.event_columns import (
 )
 from db.schema.event_values import value_key
 from ledger.reader import CodecError
-from ledger.wormhole.addresses import TOKEN_NAMES
-from ledger.wormhole.chains import find_chain_named
+from ledger.wormhole.addresses import NativeAddressError, parse_token
+from ledger.wormhole.chains import CHAIN_IDS, find_chain_named
 from ledger.wormhole.keys import address_keys, transaction_key
 from ledger.wormhole.vaa import decode_vaa
 
@@ -146,9 +146,13 @@ def _party(kind: str) -> Callable[[str], Search]:
 
 
 def _native_token(value: str) -> Search:
-    named = [address for (_, address), name in TOKEN_NAMES.items() if name == value]
-    addresses = [each for each in (*address_keys(value), *named) if _ADDRESS.fullmatch(each)]
-    return Search(value, of_chains=("token", tuple(dict.fromkeys(addresses))))
+    found = []
+    for chain in CHAIN_IDS:
+        try:
+            found.append(parse_token(chain, value).hex())
+        except NativeAddressError:
+            continue
+    return Search(value, of_chains=("token", tuple(dict.fromkeys(found))))
 
 
 def _amount(value: str) -> Search:

@@ -57,7 +57,7 @@ FROM cells WHERE family = 'VAAState' GROUP BY ALL;
 -- table: vaa_payloads
 SELECT contents.* EXCLUDE (kind), tokens AS details_amount, notional_usd AS details_notional_usd,
   token_symbol AS details_origin_symbol, token_name AS details_origin_name,
-  native_address(transfer_origin_chain, transfer_origin_address) AS details_origin_token_address,
+  native_token(transfer_origin_chain, transfer_origin_address) AS details_origin_token_address,
   token_decimals AS details_decimals, NULL AS details_notional_usd_str,
   CASE WHEN is_described THEN price_usd END AS details_token_price_usd, NULL AS details_token_price_usd_str,
   go_time(1000 * transfers.vaa."timestamp") AS details_transfer_timestamp,

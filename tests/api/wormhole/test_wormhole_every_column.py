@@ -41,6 +41,10 @@ def native(chain: int, address: str) -> str | None:
     return base58.b58encode(bytes.fromhex(address)).decode() if chain in (1, PYTHNET) else None
 
 
+COINS = {"3/010000000000000000000000000000000000000000000000000000756c756e61": "uluna"}
+"""Tokens that the event database wrote by name: process-transfer.go of wormhole-foundation/wormhole."""
+
+
 def columns(world: World, message: Message) -> dict[tuple[str, str], str | None]:
     """The values of a verified message by family and column; None if this test does not know the value."""
     record, decoded = message.served, message.served["decoded"]
@@ -118,7 +122,8 @@ def details(world: World, message: Message) -> Json:
     record, decoded = message.served, message.served["decoded"]
     at = datetime.fromtimestamp(record["timestamp"], UTC)
     found: Json = {
-        "OriginTokenAddress": native(decoded["token_chain"], decoded["token_address"]),
+        "OriginTokenAddress": COINS.get(world.token_key(record))
+        or native(decoded["token_chain"], decoded["token_address"]),
         "TransferTimestamp": f"{at:%Y-%m-%d %H:%M:%S} +0000 UTC",
     }
     amount = world.amount(message)

@@ -393,6 +393,12 @@ async def test_a_token_by_its_address_in_any_form(signed: httpx.AsyncClient, wor
     answer = await signed.get(f"{API}/token/2/{'ef' * 32}")
     expected = {"code": 5, "message": f"token 2/{'ef' * 32} is not in this archive", "details": []}
     assert (answer.status_code, answer.json()) == (404, expected)
+    for chain, named, key in (
+        ("8", "31566704", "1e1ab70"),
+        ("15", "token.sweat", "67499b7b8f58eaeb3cd81aea1d1ce9f7f722fd7750ceb2bed13e255073c25e2a"),
+    ):
+        answer = await signed.get(f"{API}/token/{chain}/{named}")
+        assert answer.json()["message"] == f"token {chain}/{key.zfill(64)} is not in this archive"
     answer = await signed.get(f"{API}/token/2/nothing")
     assert answer.json()["message"].startswith("parameter token_address: expected up to 64 hex digits")
 

@@ -270,6 +270,23 @@ async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World
     assert store.read == {"vaas": 1}
 
 
+async def test_emitters_are_found_by_the_address_that_responses_have(signed: httpx.AsyncClient, world: World) -> None:
+    chains = set()
+    for message in {each.served["emitter_address"]: each for each in world.verified}.values():
+        record = message.served
+        chain, sequence = record["emitter_chain"], record["sequence"]
+        native = (await signed.get(f"{API}/vaas/{record['message_id']}")).json()["data"]["emitterNativeAddr"]
+        of_emitter = (await signed.get(f"{API}/vaas/{chain}/{native}", params={"pageSize": 1000})).json()["data"]
+        assert record["message_id"] in [each["id"] for each in of_emitter], native
+        found = (await signed.get(f"/v1/signed_vaa/{chain}/{native}/{sequence}")).json()
+        assert found == {"vaaBytes": b64(record["hex"])}
+        chains.add(chain)
+    assert len(chains) > 5
+    for named in ("contract.portalbridge.near", "not-a.contract"):
+        answer = await signed.get(f"{API}/vaas/15/{named}")
+        assert answer.status_code == (200 if named == "contract.portalbridge.near" else 400)
+
+
 async def test_what_is_known_of_a_transfer_from_solana(signed: httpx.AsyncClient, world: World) -> None:
     """The expected document in full, from the guardians' own record: USDT from Solana to an Ethereum account."""
     record = next(

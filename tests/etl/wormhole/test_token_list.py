@@ -63,6 +63,10 @@ def plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+COINS = {"3/010000000000000000000000000000000000000000000000000000756c756e61": "uluna"}
+"""Tokens that the event database wrote by name: process-transfer.go of wormhole-foundation/wormhole."""
+
+
 def details(names: dict[str, Json]) -> dict[str, Json]:
     """Row key → TokenTransferDetails of each transfer, with the token list `names`."""
     metas, worth = attested(), prices()
@@ -74,7 +78,7 @@ def details(names: dict[str, Json]) -> dict[str, Json]:
         token = f"{chain}/{payload[33:65].hex()}"
         at = datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
         row: Json = dict.fromkeys(COLUMNS) | {
-            "details_origin_token_address": format_address(chain, payload[33:65]),
+            "details_origin_token_address": COINS.get(token) or format_address(chain, payload[33:65]),
             "details_transfer_timestamp": at,
         }
         if token in names:

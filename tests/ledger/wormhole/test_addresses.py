@@ -16,6 +16,8 @@ from ledger.wormhole.addresses import (
     format_emitter,
     format_token,
     parse_address,
+    parse_emitter,
+    parse_token,
 )
 from ledger.wormhole.chains import find_chain, find_chain_named
 from ledger.wormhole.emitters import EMITTERS
@@ -58,12 +60,16 @@ def test_sha512_256_is_that_of_fips_180_4() -> None:
 )
 def test_the_token_bridges_are_known_by_these_addresses(chain: int, native: str) -> None:
     assert format_emitter("mainnet", chain, BRIDGES[chain]) == native
+    assert parse_emitter("mainnet", chain, native) == BRIDGES[chain]
+    assert parse_emitter("mainnet", chain, BRIDGES[chain].hex()) == BRIDGES[chain]
     if chain not in (15, 21, 22):
         assert parse_address(chain, native) == BRIDGES[chain]
 
 
 def test_another_network_has_other_accounts_behind_the_same_numbers() -> None:
     assert format_emitter("testnet", 22, BRIDGES[22]) == "0x" + "1".zfill(64)
+    account = format_emitter("mainnet", 22, BRIDGES[22])
+    assert parse_emitter("testnet", 22, account).hex() == account.removeprefix("0x")
 
 
 @needs_shared
@@ -101,6 +107,8 @@ def test_tokens_of_the_allowlist_are_written_as_it_has_them() -> None:
 )
 def test_tokens_have_names_numbers_or_addresses(chain: int, address: str, native: str) -> None:
     assert format_token(chain, bytes.fromhex(address)) == native
+    assert parse_token(chain, native).hex() == address
+    assert parse_token(chain, f"0x{address}").hex() == address
 
 
 def test_the_zero_addresses_of_algorand_and_solana() -> None:
@@ -112,6 +120,13 @@ def test_the_zero_addresses_of_algorand_and_solana() -> None:
 
 CHAINS = st.sampled_from([1, 2, 3, 8, 15, 18, 19, 21, 22, 26, 27, 30, 32, 61, 3104, 4000, 65_535])
 ADDRESSES = st.binary(min_size=32, max_size=32) | st.binary(min_size=20, max_size=20).map(bytes(12).__add__)
+
+
+@given(CHAINS, ADDRESSES)
+def test_any_token_comes_back_from_its_chains_form(chain: int, address: bytes) -> None:
+    if chain == 8:
+        address = address[-26:].rjust(32, b"\0")  # asset numbers have 8 bytes
+    assert parse_token(chain, format_token(chain, address)) == address
 
 
 @given(CHAINS, ADDRESSES)
