@@ -33,8 +33,10 @@ GUARDIAN_SET_UPDATE = 2
 EVERY_CHAIN = 0
 """The target chain that means all chains."""
 
-COSMWASM_CORE = frozenset({18, 19, 32})
-"""Chains whose core contract has the fields of TransferFees in the other order."""
+COSMWASM_CORE = frozenset({3, 18, 19, 28, 32})
+"""Chains whose core contract has the fields of TransferFees in the other order: those of cosmwasm/contracts/wormhole, and
+Terra's, which was terra/contracts/wormhole.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -364,11 +364,15 @@ ONE, TWO = "11" * 32, "22" * 32
     ("found", "name", "target", "fields"),
     [
         (order("Core", 4, "05".zfill(64) + ONE), "transfer_fees", 2, {"amount": 5, "recipient": ONE}),
-        (
-            order("Core", 4, ONE + "05".zfill(64), "0012"),
-            "transfer_fees",
-            18,
-            {"recipient": ONE, "amount": 5},
+        # The contracts of these chains are in cosmwasm/contracts/wormhole and terra/contracts/wormhole.
+        *(
+            (
+                order("Core", 4, ONE + "05".zfill(64), f"{chain:04x}"),
+                "transfer_fees",
+                chain,
+                {"recipient": ONE, "amount": 5},
+            )
+            for chain in (3, 18, 19, 28, 32)
         ),
         (
             order("Core", 5, "0d", "01".zfill(64) + "00"),
