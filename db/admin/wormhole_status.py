@@ -29,17 +29,20 @@ COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests"
 
 
 async def get_holdings(store: Store) -> Holdings:
-    """Reads everything: one read per day since Wormhole began or with messages, one per chain, and EXAMINED rows."""
+    """Reads everything: one read per day since Wormhole began or with messages, one per chain, and EXAMINED rows.
+
+    Chains are those with a known number, and those with verified messages.
+    """
     found = Holdings()
-    await _sum_days(store, found)
+    chains = sorted({*CHAIN_IDS, *await _sum_days(store, found)})
     newest = await list_vaas(store, [("recent", "")], newest=True, page_size=1, cursor=None)
     found.newest_s = next((row["timestamp"] for row in newest.rows if row["timestamp"]), None)
-    held = await together(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
+    held = await together(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in chains))
     found.emitters = sum(map(len, held))
     found.is_whole = all(len(each) < EMITTERS_OF_CHAIN for each in held)
     verdicts: Counter[str] = Counter()
     gaps = []
-    for chain, emitter in ((chain, each) for chain, emitters in zip(CHAIN_IDS, held, strict=True) for each in emitters):
+    for chain, emitter in ((chain, each) for chain, emitters in zip(chains, held, strict=True) for each in emitters):
         if found.examined >= EXAMINED:
             found.is_whole = False
             break
@@ -52,13 +55,17 @@ async def get_holdings(store: Store) -> Holdings:
     return found
 
 
-async def _sum_days(store: Store, found: Holdings) -> None:
+async def _sum_days(store: Store, found: Holdings) -> set[int]:
+    """Counts messages by day. Returns the chains of the emitters."""
     days: Counter[int] = Counter()
+    chains = set()
     async for day, rows in each_day_of_all(store, "totals"):
         days[day] += sum(row["message_count"] for row in rows)
+        chains |= {row["emitter_chain"] for row in rows}
     found.verified, found.undated = days.total(), days.pop(NO_DAY, 0)
     dated = of_indices(day for day, count in days.items() if count)
     found.days = [(format_day(low), format_day(high)) for low, high in dated]
+    return chains
 
 
 async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdicts: Counter[str]) -> EmitterGaps | None:

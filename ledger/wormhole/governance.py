@@ -34,8 +34,8 @@ EVERY_CHAIN = 0
 """The target chain that means all chains."""
 
 COSMWASM_CORE = frozenset({3, 18, 19, 28, 32})
-"""Chains whose core contract has the fields of TransferFees in the other order: those of cosmwasm/contracts/wormhole, and
-Terra's, which was terra/contracts/wormhole.
+"""Chains whose core contract has the fields of TransferFees in the other order: those of cosmwasm/contracts/wormhole,
+and Terra's, which was terra/contracts/wormhole.
 """
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db.admin.wormhole_status import get_holdings
 from db.connect import open_store
 from db.schema.wormhole_tables import OWN
 from etl.deep_check import wormhole as deep_check
@@ -148,3 +149,14 @@ def test_periods_contain_days_before_wormhole_began(stores: Stores, tmp_path: Pa
         "x-chain-activity/tops?timespan=1mo&from=2020-04-01T00:00:00Z&to=2020-07-01T00:00:00Z",
     )
     assert [(each["from"][:10], each["count"]) for each in found] == [("2020-05-01", 1)]
+
+
+def test_the_status_counts_emitters_of_chains_without_a_known_number(stores: Stores, tmp_path: Path) -> None:
+    loading = stores(network=NETWORK)
+    unknown = [Vaa(0, (), 1_700_000_000, 0, 9_999, EMITTER, sequence, 1, b"") for sequence in (0, 5)]
+    lines = [json.dumps({"vaa": encode_vaa(signed(each, PRIVATE[:1])).hex()}) for each in unknown]
+    loading.load(write_lines(tmp_path / "unknown.jsonl", [line(1, "2023-03-03"), *lines]))
+    with closing(open_store(loading.store)) as store:
+        found = asyncio.run(get_holdings(store))
+    assert (found.verified, found.verdicts, found.emitters) == (3, {"verified": 3}, 2)
+    assert [(each.emitter_chain, each.first, each.last, each.missing) for each in found.gaps] == [(9_999, 0, 5, 4)]
