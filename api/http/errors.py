@@ -40,7 +40,9 @@ class BadParameter(RequestError):
     def __init__(self, name: str, expected: str, found: str | None) -> None:
         """`found` is None if the parameter is missing."""
         seen = "nothing" if found is None else repr(shown(found))
-        super().__init__(f"parameter {name}: expected {expected}, found {seen}")
+        # The client chose the name of an unknown parameter.
+        printable = shown(name).encode(errors="backslashreplace").decode()
+        super().__init__(f"parameter {printable}: expected {expected}, found {seen}")
         self.name = name
 
 

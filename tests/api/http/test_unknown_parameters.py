@@ -111,6 +111,12 @@ async def test_a_name_that_nothing_has_is_ignored_only_as_an_original_does(app: 
             assert "no-such" not in str(body), each.name
 
 
+async def test_a_name_in_invalid_utf_8_is_rejected_like_any_other(app: Any) -> None:
+    status, body = await ask(app, "/api/iota/events", {b"\xff": "1"})
+    assert status == 400
+    assert message_of(body).startswith("parameter \\udcff: expected only ")
+
+
 async def test_every_flag_may_be_spelled_as_python_spells_it(app: Any) -> None:
     """A store that is away means that the server has read all parameters."""
     flags = [
