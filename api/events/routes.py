@@ -112,8 +112,10 @@ async def stream(
         while await newest_milestone(network) <= place.milestone_index:
             await asyncio.sleep(POLL_S)
             DEADLINE.set(time.monotonic() + allowed_s)
-            if time.monotonic() > quiet:
-                yield ":\n\n"
+            is_quiet = time.monotonic() > quiet
+            # After each part, also an empty one, the stream ends if its client has gone.
+            yield ":\n\n" if is_quiet else ""
+            if is_quiet:
                 quiet = time.monotonic() + QUIET_S
 
 

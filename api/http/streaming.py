@@ -136,7 +136,8 @@ async def send_export(parts: AsyncGenerator[str], media_type: str, scope: Scope,
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             while part is not None and scope["method"] != "HEAD" and not gone.done():
-                await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
+                if part:
+                    await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
                 DEADLINE.set(time.monotonic() + allowed_s)
                 part = await anext(parts, None)
         finally:

@@ -202,6 +202,13 @@ def growing(folder: Path, oracle: Oracle, *ends: int) -> Iterator[Ledger]:
         store.close()
 
 
+async def test_a_stream_ends_when_its_client_has_gone(chrysalis: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only when it has something to send: QUIET_S is longer than the test waits."""
+    monkeypatch.setattr(routes, "POLL_S", 0.01)
+    async with streaming(chrysalis, chrysalis.wanted[-1]) as parts:
+        assert (await parts.get()).startswith("retry: ")
+
+
 @pytest.mark.usefixtures("fast_polls")
 @pytest.mark.parametrize("last_event_id", ["", "0"])
 async def test_a_stream_continues_with_new_milestones(oracle: Oracle, tmp_path: Path, last_event_id: str) -> None:
