@@ -6,24 +6,25 @@ Invariants:
 2. A connection without a complete head is closed after `head_s`. Beyond `connections`, the one that has waited longest
    is closed for a new one; if all have requests, the new one is rejected.
 3. A connection whose client takes nothing of what waits for it for `send_s` is aborted, in whatever state it is.
-4. WebSockets count as connections. What they may send is limited by `api.mqtt`.
+4. WebSockets count as connections (`cli/websocket.py`).
+5. In one turn of the event loop, a part of what a client sent is parsed (`cli/inbox.py`).
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
 import uvicorn
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from api.http.sending import ABORT
+from cli.connection_limits import Limits, ProxyHeaders, RejectionLog
+from cli.inbox import Inbox
 from cli.response_cycle import ResponseCycle
+from cli.websocket import LimitedWebSocket
 
 log = logging.getLogger("permanode.connections")
 
@@ -35,53 +36,16 @@ maximum, which cannot be set.
 PIPELINED_MAX = 32
 """Maximum of requests that wait on one connection behind another one."""
 
+PART_BYTES = 4_096
+"""Bytes of requests that a connection parses in one turn. As chunks of one byte they take about a millisecond."""
+
 SWEEP_S = 1.0
 """Seconds between two checks of all connections."""
-
-LOG_EVERY_S = 10.0
 
 SEND_BUFFER_BYTES = 262_144
 """Bytes of a response that the kernel keeps for each client. It reports that some were taken only when a third of them
 were, and by itself it would keep up to 4 MB.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the connections of a process. `send_s`, `head_s`: seconds."""
-
-    connections: int
-    head_bytes: int
-    head_s: float
-    send_s: float
-
-
-class ProxyHeaders(ProxyHeadersMiddleware):
-    """uvicorn's middleware for trusted proxies, without a stack frame for requests that no proxy forwarded."""
-
-    def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:  # type: ignore[override]
-        """Serves one request, with the client's address and scheme that a trusted proxy names."""
-        for name, _ in scope.get("headers", ()):
-            if name.startswith(b"x-forwarded-"):
-                return super().__call__(scope, receive, send)
-        return self.app(scope, receive, send)
-
-
-class RejectionLog:
-    """Logs that connections were closed for their limit, at most every LOG_EVERY_S."""
-
-    def __init__(self, connections: int) -> None:
-        self._connections = connections
-        self._count, self._logged_at = 0, -LOG_EVERY_S
-
-    def report(self, what: str, now: float) -> None:
-        """Counts a connection, and logs the count. `what`: what was done. `now`: the time of the event loop."""
-        self._count += 1
-        if now - self._logged_at >= LOG_EVERY_S:
-            log.warning(
-                "more than %d connections: %d times since the last message, %s", self._connections, self._count, what
-            )
-            self._count, self._logged_at = 0, now
 
 
 class LimitedConfig(uvicorn.Config):
@@ -148,6 +112,9 @@ class LimitedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Counts the connection. Makes room for it if there are too many."""
         super().connection_made(transport)
+        part_bytes = min(PART_BYTES, self.limits.head_bytes)
+        self.inbox = Inbox(transport, self.loop, self.parse, lambda: not self.flow.read_paused, part_bytes)
+        self.flow = FlowControl(cast("asyncio.Transport", self.inbox))
         config, now = self.config, self.loop.time()
         if not config.is_sweeping:
             config.is_sweeping = True
@@ -219,13 +186,8 @@ class LimitedHttp(HttpToolsProtocol):
     # What comes in
 
     def data_received(self, data: bytes) -> None:
-        """Parses data in parts no longer than a head may be."""
-        most = self.limits.head_bytes
-        if len(data) <= most:
-            self.parse(data)
-        else:
-            for start in range(0, len(data), most):
-                self.parse(data[start : start + most])
+        """Parses data, in parts no longer than a head may be."""
+        self.inbox.put(data)
 
     def parse(self, part: bytes) -> None:
         """Parses a part. Rejects the request if neither a head nor trailers nor the head of a chunk ended in time."""
@@ -234,11 +196,52 @@ class LimitedHttp(HttpToolsProtocol):
         self.part_bytes = len(part)
         self.unparsed_bytes += len(part)
         self.request_bytes += len(part)
-        super().data_received(part)
+        self.feed(part)
         if self.is_in_head and not self.is_answering and self not in self.config.waiting:
             self.config.waiting[self] = self.loop.time()
         if self.unparsed_bytes > self.limits.head_bytes or len(self.headers) > HEADERS_MAX:
             self.reject(431)
+
+    def feed(self, part: bytes) -> None:
+        """Gives a part to the parser, which stops after the head of a request with the header Upgrade."""
+        try:
+            self.parser.feed_data(part)
+        except httptools.HttpParserUpgrade as upgrade:
+            self.is_in_head, self.unparsed_bytes = False, 0
+            self.config.waiting.pop(self, None)
+            if self.is_too_long:
+                self.reject(431)
+            elif not self.is_handshake:
+                self.read_without_upgrade(part[upgrade.args[0] :])
+            elif self.is_answering:
+                self.reject(400)
+            else:
+                self.scope["method"] = "GET"
+                self.handle_websocket_upgrade()
+        except httptools.HttpParserError:
+            self.reject(400)
+
+    @property
+    def is_handshake(self) -> bool:
+        """Whether a request is the handshake of a WebSocket: a GET without a body (RFC 6455 4.1)."""
+        has_body = any(name in {b"content-length", b"transfer-encoding"} for name, _ in self.headers)
+        return self.parser.get_method() == b"GET" and not has_body and self._should_upgrade()
+
+    def read_without_upgrade(self, rest: bytes) -> None:
+        """Reads a request again without the header Upgrade, which a server may ignore (RFC 9110 7.8).
+
+        With it, the parser would take the body for the next request. `rest`: what came after the head.
+        """
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self.reject(400)
+        if self.is_rejected:
+            return
+        lines = [b"%b %b HTTP/%b" % (method, self.url, self.parser.get_http_version().encode())]
+        lines += [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.feed(b"\r\n".join([*lines, b"", rest]))
 
     def on_message_begin(self) -> None:
         """Begins a head."""
@@ -261,7 +264,9 @@ class LimitedHttp(HttpToolsProtocol):
         )
 
     def on_headers_complete(self) -> None:
-        """Starts the request."""
+        """Starts the request, unless `feed` decides about it."""
+        if self.parser.should_upgrade():
+            return
         self.is_in_head, self.unparsed_bytes = False, 0
         self.config.waiting.pop(self, None)
         if self.is_too_long:
@@ -275,8 +280,6 @@ class LimitedHttp(HttpToolsProtocol):
         """Calls the application, after the response to the request before this one."""
         parser, scope = self.parser, self.scope
         scope["method"], scope["http_version"] = parser.get_method().decode("ascii"), parser.get_http_version()
-        if parser.should_upgrade() and self._should_upgrade():
-            return
         url = httptools.parse_url(self.url)
         scope["raw_path"], scope["query_string"] = url.path, url.query or b""
         path = url.path.decode("ascii")
@@ -316,6 +319,8 @@ class LimitedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Ends the request."""
+        if self.parser.should_upgrade():
+            return
         self.unparsed_bytes, self.is_message_complete = 0, True
         if self.is_too_long:
             self.reject(431)
@@ -334,14 +339,3 @@ class LimitedHttp(HttpToolsProtocol):
             self._start_asgi_task(*self.pipeline.pop())
         else:
             self.config.waiting[self] = self.loop.time()
-
-
-class LimitedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's protocol of a WebSocket, which notes when its client takes something."""
-
-    resumed_at = 0.0
-
-    def resume_writing(self) -> None:
-        """Notes that the client takes what waits for it."""
-        self.resumed_at = self.loop.time()
-        super().resume_writing()

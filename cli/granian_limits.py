@@ -23,9 +23,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from api.http.sending import ABORT
-from api.mqtt.packets import PACKET_MAX_BYTES
 from cli.accepted_sockets import Accepted, Client, accepted, queued
-from cli.connections import HEADERS_MAX, SWEEP_S, Limits, RejectionLog
+from cli.connection_limits import Limits, RejectionLog
+from cli.connections import HEADERS_MAX, SWEEP_S
+from cli.websocket import WEBSOCKET_MAX_BYTES
 
 log = logging.getLogger("permanode.connections")
 
@@ -34,9 +35,6 @@ TICK_S = 0.05
 
 SWEEP_WEBSOCKETS_S = 0.25
 """Seconds between two checks of all connections while there are WebSockets."""
-
-WEBSOCKET_MAX_BYTES = 4 * PACKET_MAX_BYTES
-"""Maximum of bytes from a client without a whole message. granian itself reads messages of up to 64 MiB."""
 
 CLOCKS_S = 0.1
 """How far the kernel's time of the last bytes may differ from the event loop's."""

@@ -23,7 +23,7 @@ from granian._futures import _new_cbscheduler
 from granian._granian import ASGIWorker, SocketHolder, WorkerSignal
 from granian.http import HTTP1Settings
 
-from cli.connections import Limits, ProxyHeaders
+from cli.connection_limits import Limits, ProxyHeaders
 from cli.granian_limits import Limiter
 
 NO_TLS: tuple[Any, ...] = (False, None, None, None, "tls1.3", None, [], False)

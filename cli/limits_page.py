@@ -21,7 +21,8 @@ from api.wormhole.params import CHAINS_MAX
 from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
 from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli.connections import HEADERS_MAX, PIPELINED_MAX
-from cli.granian_limits import SWEEP_WEBSOCKETS_S, TICK_S, WEBSOCKET_MAX_BYTES
+from cli.granian_limits import SWEEP_WEBSOCKETS_S, TICK_S
+from cli.websocket import WEBSOCKET_MAX_BYTES
 from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.listing.turns import LONG_AT_ONCE, SHORT_SLICES, SLICE_S
@@ -174,6 +175,7 @@ These limits apply before a request has credentials.
 | `Accept`, `Accept-Encoding` | {accept} bytes each | 431 |
 | time until the head is complete | `api.head_s` | 408; without any byte closed |
 | time until the next request on a connection | `api.keep_alive_s` | closed |
+| bytes of a WebSocket without a message, pings included | {message} | disconnected |
 | requests behind another one of their connection | {pipelined} | closed; with granian not read |
 | time without reading a response | `api.send_s` | closed |
 | large responses that wait for clients | `api.unsent_bytes` in total | the slowest client is disconnected |
@@ -188,8 +190,7 @@ The limits hold with both HTTP servers ([0046](decisions/0046-http-servers.md)).
 - The number of connections is compared with its maximum every {tick} ms. New ones wait until then.
 - Times are checked once a second. The time of a later head, with the time before it, is the sum of both.
 - The kernel disconnects clients that do not read, so only those of large responses are logged.
-- A WebSocket message may have 64 MiB. A client that sends more than {message} bytes without ending a message is
-  disconnected within {websockets} ms.
+- A WebSocket message may have 64 MiB, if it comes within the {websockets} ms between two looks at the bytes that came.
 
 A client counts as reading if it takes about 170 kB within `api.send_s`, because the kernel keeps 256 KiB for each
 client. A worker needs the memory of its idle process, that of its long requests (up to about 150 MB each), and at most

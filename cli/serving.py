@@ -29,7 +29,8 @@ from api.mqtt.packets import PACKET_MAX_BYTES
 from api.network import NetworkMount
 from api.settings import ApiSettings
 from cli import logs
-from cli.connections import SEND_BUFFER_BYTES, LimitedConfig, Limits
+from cli.connection_limits import Limits
+from cli.connections import SEND_BUFFER_BYTES, LimitedConfig
 from cli.open_files import BACKLOG_MAX, fit_files
 from cli.settings import Settings, SettingsError, read
 from db.connect import StoreSettings, find_parameters, open_store

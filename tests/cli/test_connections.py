@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from cli.connections import LimitedConfig, Limits
+from cli.connection_limits import Limits
+from cli.connections import LimitedConfig
 
 SETTINGS: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
 
@@ -106,7 +107,6 @@ REQUESTS = {
     + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
     "expected": b"POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n" + END + b"ab",
     "forwarded": b"GET / HTTP/1.1\r\nhost: x\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n" + END,
-    "invalid": b"GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n" + END,
 }
 
 

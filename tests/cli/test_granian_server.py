@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from cli.accepted_sockets import accepted, queued
-from cli.connections import Limits
+from cli.connection_limits import Limits
 from cli.granian_limits import Limiter
 from tests.api.processes import free_port
 from tests.conftest import ROOT

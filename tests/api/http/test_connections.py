@@ -392,6 +392,132 @@ def test_a_websocket_that_does_not_read_is_given_up(
     server.answers()
 
 
+def frame(kind: int, payload: bytes = b"") -> bytes:
+    """A frame of a client (RFC 6455 5.2), with a mask of zeros. `kind`: its first byte."""
+    assert len(payload) < 126
+    return bytes([kind, 0x80 | len(payload)]) + b"\0\0\0\0" + payload
+
+
+BINARY, BEGUN, CONTINUED, PING, PONG = 0x82, 0x02, 0x00, 0x89, 0x8A
+
+TINY = {
+    "chunks": (b"GET /health HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", b"", b"1\r\na\r\n"),
+    "pings": (UPGRADE, frame(BINARY, raw.connect()), frame(PING)),
+    "pongs": (UPGRADE, frame(BINARY, raw.connect()), frame(PONG)),
+    "fragments": (UPGRADE, frame(BEGUN, b"a"), frame(CONTINUED)),
+    "messages": (UPGRADE, frame(BINARY, raw.connect()), frame(BINARY, raw.PINGREQ)),
+}
+"""Head, what follows its response, and a few bytes that a client sends again and again."""
+
+
+@pytest.mark.parametrize("what", TINY)
+def test_a_client_that_never_stops_sending_does_not_stop_others(
+    server: Served, closed: contextlib.ExitStack, what: str
+) -> None:
+    head, begin, tiny = TINY[what]
+    block = tiny * (1_000_000 // len(tiny))
+    is_served, end = threading.Event(), time.monotonic() + WAIT_S
+
+    def flood() -> None:
+        while not is_served.is_set() and time.monotonic() < end:
+            with server.open() as connection, contextlib.suppress(OSError):
+                connection.sendall(head)
+                connection.recv(65_536)
+                connection.sendall(begin)
+                while not is_served.is_set() and time.monotonic() < end:
+                    connection.sendall(block)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    time.sleep(1)
+    with httpx.Client(timeout=2 * WAIT_S) as client:
+        assert client.get(f"{server.base}/health").status_code == 200
+    is_early = time.monotonic() < end
+    is_served.set()
+    thread.join()
+    assert is_early, "the server answered when the other client had stopped"
+
+
+@pytest.mark.parametrize("tiny", [frame(CONTINUED), frame(CONTINUED, b"ab"), frame(PING), frame(PONG)])
+def test_a_websocket_without_messages_is_ended(server: Served, closed: contextlib.ExitStack, tiny: bytes) -> None:
+    connection = closed.enter_context(server.open())
+    connection.sendall(UPGRADE)
+    assert connection.recv(1_000).startswith(b"HTTP/1.1 101 ")
+    connection.sendall(frame(BINARY, raw.connect()) + frame(BEGUN, b"a"))
+    sent, _ = flood(connection, b"", tiny * 1_000, 60 * MIB)
+    assert sent < 60 * MIB
+    server.answers()
+
+
+UPGRADES = {
+    "post": UPGRADE.replace(b"GET", b"POST"),
+    "head": UPGRADE.replace(b"GET", b"HEAD"),
+    "body": UPGRADE.replace(b"host: x", b"host: x\r\ncontent-length: 2"),
+    "no body": UPGRADE.replace(b"host: x", b"host: x\r\ncontent-length: 0"),
+    "long header": UPGRADE.replace(b"host: x", b"host: x\r\nx-a: " + b"a" * 9_000),
+    "no name": UPGRADE.replace(b"host: x", b"host: x\r\n\xff: a"),
+}
+
+
+@pytest.mark.parametrize("what", UPGRADES)
+def test_an_unusual_handshake_does_not_keep_a_connection(
+    server: Served, closed: contextlib.ExitStack, what: str
+) -> None:
+    connection = closed.enter_context(server.open())
+    connection.sendall(UPGRADES[what])
+    assert rest(connection).startswith(b"HTTP/1.1 ")
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_the_body_of_an_upgrade_is_not_taken_for_a_request(
+    server: Served, closed: contextlib.ExitStack, is_chunked: bool, is_late: bool
+) -> None:
+    hidden = b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n"
+    length = b"transfer-encoding: chunked" if is_chunked else b"content-length: %d" % len(hidden)
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(hidden), hidden) if is_chunked else hidden
+    head = b"POST /api/poi/v1/validate HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: h2c\r\n%b\r\n\r\n"
+    connection = closed.enter_context(server.open())
+    connection.sendall(head % length + (b"" if is_late else body))
+    if is_late:
+        time.sleep(0.2)
+        connection.sendall(body)
+    found = rest(connection)
+    assert found.count(b"HTTP/1.1 ") == found.count(b"HTTP/1.1 400 ") == 1
+    assert b"expected JSON" in found
+
+
+def test_requests_with_an_upgrade_that_is_ignored_are_answered(server: Served, closed: contextlib.ExitStack) -> None:
+    upgrade = b"host: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+    first = b"GET /health HTTP/1.1\r\n" + upgrade + b"\r\n"
+    second = b"POST /api/poi/v1/validate HTTP/1.1\r\n" + upgrade + b"content-length: 2\r\n\r\n{}"
+    connection = closed.enter_context(server.open())
+    connection.sendall((first + second) * 3)
+    found = rest(connection)
+    assert re.findall(rb"HTTP/1.1 (\d+)", found) == [b"200", b"400"] * 3
+    assert found.count(b"field milestone: expected") == 3
+
+
+def test_invalid_bytes_are_not_answered_in_another_response(
+    server: Served, oracle: Oracle, closed: contextlib.ExitStack
+) -> None:
+    connection = closed.enter_context(server.open())
+    stream = f"GET /api/{oracle.expected['network']}/events?format=sse HTTP/1.1\r\nhost: x\r\n\r\n"
+    connection.sendall(stream.encode())
+    found = b""
+    while b"retry: " not in found:
+        found += connection.recv(65_536)
+    connection.sendall(b"invalid\r\n\r\n")
+    # granian reads it after the response, which never ends.
+    connection.settimeout(1)
+    with contextlib.suppress(OSError):
+        while part := connection.recv(65_536):
+            found += part
+    assert found.count(b"HTTP/1.1 ") == 1
+    connection.close()
+    server.settles()
+
+
 def test_requests_that_wait_behind_another_one_are_bounded(server: Served, closed: contextlib.ExitStack) -> None:
     before = server.memory
     for _ in range(10):
