@@ -1,7 +1,7 @@
 """Compresses responses for clients that accept it (RFC 9110 12.5.3).
 
-Requests without Accept-Encoding pass through, and so do responses that are small, already encoded or streamed. A
-compressed response has a weak ETag, because the ETag is that of the uncompressed bytes.
+Requests without Accept-Encoding pass through, and so do responses that are small, partial, already encoded or streamed.
+A compressed response has a weak ETag, because the ETag is that of the uncompressed bytes.
 """
 
 import zlib
@@ -23,6 +23,9 @@ GZIP_LEVEL = 1
 
 PART_BYTES = 262_144
 """Bytes that are compressed in one turn of the request."""
+
+PARTIAL_CONTENT = 206
+"""The status of ranges, which count the bytes before compression."""
 
 
 class Coder(Protocol):
@@ -114,7 +117,8 @@ class Compression:
         """
         body: bytes = message.get("body", b"")
         headers = dict(start["headers"])
-        if len(body) < self.least_bytes or message.get("more_body") or b"content-encoding" in headers:
+        is_partial = start["status"] == PARTIAL_CONTENT
+        if len(body) < self.least_bytes or is_partial or message.get("more_body") or b"content-encoding" in headers:
             return message
         body = await compress(CODINGS[coding], body)
         headers |= {b"content-length": b"%d" % len(body), b"content-encoding": coding.encode()}

@@ -64,6 +64,16 @@ async def test_a_compressed_answer_is_the_plain_one(app: Any, oracle: Oracle, co
         assert found[b"content-type"] == headers[b"content-type"]
 
 
+async def test_a_range_stays_plain(app: Any) -> None:
+    transport = httpx.ASGITransport(app)
+    path, headers = "/docs/swagger-ui-bundle.js", {"accept-encoding": "gzip", "range": f"bytes=10-{9 + 2 * LEAST}"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        whole = (await client.get(path)).content
+        part = await client.get(path, headers=headers)
+    assert (part.status_code, part.content) == (206, whole[10 : 10 + 2 * LEAST])
+    assert "content-encoding" not in part.headers
+
+
 async def test_small_answers_and_errors_stay_plain_and_say_that_they_vary(app: Any, oracle: Oracle) -> None:
     small = min(oracle.entries, key=lambda entry: len(entry["bytes_hex"]))["id"]
     for path in (f"/api/v1/messages/{small}", "/api/v1/info", "/api/v1/messages/abc", "/nothing"):
