@@ -28,6 +28,8 @@ STARTED_S = 120.0
 STOPPED_S = 30.0
 PAUSED_S = 10.0
 
+BATCH_LIMIT = "50KiB"
+
 PAUSED = frozenset("TZX")
 """The states of stopped threads (proc(5))."""
 
@@ -96,6 +98,8 @@ class CassandraServer:
     seed: str = "127.0.0.1"
     heap: str = "512m"
     java_options: tuple[str, ...] = QUICK
+    batch_limit: str = "16MiB"
+    """The size from which batches of several partitions are rejected. Cassandra's own default is `BATCH_LIMIT`."""
     extra: str = ""
     """Additional lines of cassandra.yaml for this node."""
     tls: ssl.SSLContext | None = None
@@ -244,8 +248,8 @@ concurrent_reads: 8
 concurrent_writes: 8
 write_request_timeout: 10000ms
 file_cache_size: 64MiB
-batch_size_warn_threshold: 16MiB
-batch_size_fail_threshold: 16MiB
+batch_size_warn_threshold: {self.batch_limit}
+batch_size_fail_threshold: {self.batch_limit}
 unlogged_batch_across_partitions_warn_threshold: 1000
 data_file_directories: [{self.folder.absolute() / "data"}]
 {folders}cdc_raw_directory: {self.folder.absolute() / "cdc_raw"}

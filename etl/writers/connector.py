@@ -32,6 +32,7 @@ from etl.tables.partition_columns import hex_text
 from etl.writers.frame_writer import KEPT, Staging
 
 FORMAT = "org.apache.spark.sql.cassandra"
+BATCH_BYTES = "spark.cassandra.output.batch.size.bytes"
 ROWS = "rows"
 OBSERVED_S = 10.0
 WRITETIME = "write_time"
@@ -46,9 +47,26 @@ LOOK_EVERY_S, AWAY_S = 1.0, 15.0
 only after its last row.
 """
 
-WIDE, CELLS = 32, 800
-"""Number of columns above which batches are limited by cells. The server counts about 20 bytes per cell in addition to
-the value, the connector none, and batches of 50 kB are rejected.
+ROW_BYTES, CELL_BYTES = 46, 20
+"""What a server counts for a row and for each cell, in addition to the values that the connector counts."""
+
+VALUE_BYTES = {
+    Type.HEX: 64,
+    Type.TEXT: 32,
+    Type.BLOB: 32,
+    Type.BOOLEAN: 1,
+    Type.TINYINT: 1,
+    Type.SMALLINT: 2,
+    Type.INT: 4,
+    Type.BIGINT: 8,
+    Type.TIMESTAMP: 8,
+    Type.DATE: 4,
+}
+"""The size of a value of each type, or a small one."""
+
+COUNTED_BY_SERVER = 2.5
+"""How many times its configured size a batch may have as the server counts it. Cassandra rejects batches of several
+partitions from 50 KiB, three times the default.
 """
 
 DRIVER = "com.datastax."
@@ -103,7 +121,7 @@ class Cluster:
     def _append(self, table: Table, rows: DataFrame) -> int:
         counted = Observation()
         writer = rows.observe(counted, F.count(F.lit(1)).alias(ROWS)).write.format(FORMAT).mode("append")
-        writer.options(**self.options, **table_options(table, rows)).save()
+        writer.options(**{**self.options, **table_options(table, rows, int(self.options[BATCH_BYTES]))}).save()
         row_count = counted_rows(counted)
         return rows.count() if row_count is None else row_count
 
@@ -226,16 +244,33 @@ def native(table: Table, name: str) -> Column:
     return value.alias(name)
 
 
-def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
+def table_options(table: Table, rows: DataFrame, batch_bytes: int) -> dict[str, str]:
     """Options for rows of this table: nulls stay unset unless they replace a value; some rows have their own write
-    time, and wide rows are written in small batches. The table itself defines the expiry.
+    time, and small values make small batches (see `counted_bytes`). The table itself defines the expiry.
     """
-    options = {"table": table.name, "spark.cassandra.output.ignoreNulls": str(table.name not in STATES).lower()}
+    replaces = table.name in STATES
+    options = {
+        "table": table.name,
+        "spark.cassandra.output.ignoreNulls": str(not replaces).lower(),
+        BATCH_BYTES: str(counted_bytes(table, [name for name in rows.columns if name != WRITETIME], batch_bytes)),
+    }
     if WRITETIME in rows.columns:
         options["writetime"] = WRITETIME
-    if len(rows.columns) >= WIDE:
-        options["spark.cassandra.output.batch.size.rows"] = str(max(1, CELLS // len(rows.columns)))
     return options
+
+
+def counted_bytes(table: Table, columns: Sequence[str], batch_bytes: int) -> int:
+    """Bytes of values in a batch of these columns for which a server counts at most COUNTED_BY_SERVER * `batch_bytes`.
+
+    The result is at most `batch_bytes`.
+    """
+    written = [table.column(name) for name in columns]
+    # A null that replaces a value is a cell without bytes.
+    valued = [each for each in written if each.name in table.key or table.name not in STATES]
+    values = sum(VALUE_BYTES[each.type] for each in valued)
+    cells = len(written) - len(table.key)
+    counted = values + ROW_BYTES + CELL_BYTES * cells
+    return min(batch_bytes, max(1, int(COUNTED_BY_SERVER * batch_bytes * values / counted)))
 
 
 def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
@@ -259,6 +294,6 @@ def tuned(cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[s
     return {
         "spark.cassandra.output.consistency.level": cluster.consistency,
         "spark.cassandra.output.batch.grouping.key": grouping,
-        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
+        BATCH_BYTES: str(settings.cluster_batch_bytes),
         "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
     }

@@ -3,6 +3,8 @@ failures are short.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ from pyspark.sql import functions as F
 from db import schema
 from db.admin.migrate import migrate
 from db.cassandra.address import parse_address
-from db.connect import StoreSettings, open_store
+from db.connect import StoreSettings, open_adapter, open_store
+from db.model import Type
+from db.schema.dialects import create_table_cql
+from db.schema.migration_files import KEYSPACE
 from db.store import StoreUnavailable
 from etl import runs
 from etl.engine.settings import EtlSettings
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
 from etl.writers.frame_writer import Staging
-from tests.cassandra_server import CassandraServer
+from tests.cassandra_server import BATCH_LIMIT, CassandraServer, running
 from tests.conftest import SAMPLE
 from tests.etl.commands import members_of, permanode
 from tests.etl.conftest import SETTINGS, Stores
@@ -121,19 +126,67 @@ def test_a_cluster_has_no_lake_of_its_own() -> None:
         runs.load(StoreSettings("cassandra://127.0.0.1:9/ks", "permatest-1"), SETTINGS, [SAMPLE])
 
 
-def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
-    """Rows of `milestone_ids` whose index is that expression."""
-    store = open_store(settings, writable=True)
+@contextmanager
+def opened(settings: StoreSettings) -> Iterator[Cluster]:
+    """A cluster with the options for one node."""
     address = parse_address(settings.url, settings.network)
     options = {"keyspace": address.keyspace, **reached_by(address, settings), **tuned(settings, SETTINGS, 1)}
+    with closing(open_adapter(settings, writable=True)) as store:
+        yield Cluster(store, address, 5, options)
+
+
+def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
+    """Rows of `milestone_ids` whose index is that expression."""
     ids = spark.range(0, 100, 1, 4)
     rows = ids.select(
         F.sha2(F.col("id").cast("string"), 256).alias("milestone_id"), F.expr(column).alias("milestone_index")
     )
-    try:
-        return Cluster(store, address, 5, options).append(schema.milestone_ids, rows)
-    finally:
-        store.close()
+    with opened(settings) as cluster:
+        return cluster.append(schema.milestone_ids, rows)
+
+
+SMALL_ROWS = [
+    (
+        schema.sync,
+        ["CAST(id DIV 750 AS INT) ms_range_id", "CAST(id AS INT) milestone_index", "timestamp_millis(id) ms_timestamp",
+         "CAST(0 AS TINYINT) synced_by", "CAST(60 AS INT) message_count", "'signed' verified",
+         "CAST(1 AS SMALLINT) layout"],
+    ),
+    (
+        schema.sync,
+        ["CAST(id DIV 750 AS INT) ms_range_id", "CAST(id AS INT) milestone_index",
+         "CAST(NULL AS TINYINT) synced_by", "CAST(NULL AS INT) message_count", "CAST(NULL AS STRING) verified",
+         "CAST(NULL AS SMALLINT) layout"],
+    ),
+    (
+        schema.date_cache,
+        ["date_add(DATE'2020-01-01', CAST(id AS INT)) date", "CAST(id AS INT) start_ms", "CAST(id AS INT) end_ms"],
+    ),
+    (
+        schema.ms_analytics,
+        ["CAST(id DIV 750 AS INT) ms_range_id", "CAST(id AS INT) milestone_index",
+         *(f"CAST(7 AS {each.type.value}) {each.name}" for each in schema.ms_analytics.columns
+           if each.type in (Type.INT, Type.BIGINT) and each.name not in schema.ms_analytics.key)],
+    ),
+]  # fmt: skip
+"""Rows of several partitions, which a server counts as much larger than their values: milestones of two ranges, the
+same without values, days, and milestones with many measures.
+"""
+
+
+def test_batches_of_small_rows_stay_below_the_limit_of_a_server(
+    spark: SparkSession, cassandra_runs: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("etl.writers.connector.PAUSES_S", ())
+    with running(CassandraServer(tmp_path / "node", batch_limit=BATCH_LIMIT)) as server:
+        settings = StoreSettings(f"cassandra://{server.contact}/small?rf=1", "permatest-1")
+        with closing(open_adapter(settings, writable=True)) as store:
+            # Creates the keyspace.
+            store.release(store.acquire("elsewhere:1", "run", 60))
+            store.execute(create_table_cql(table, KEYSPACE) for table in {each for each, _ in SMALL_ROWS})
+        with opened(settings) as cluster:
+            for table, columns in SMALL_ROWS:
+                assert cluster.append(table, spark.range(0, 1500, 1, 1).selectExpr(*columns)) == 1500
 
 
 def test_what_a_cluster_rejects_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
