@@ -22,13 +22,17 @@ class Backoff:
         self._end = time.monotonic() + total_s
         self._pause_s = FIRST_S
 
-    def pause(self, error: Exception) -> None:
-        """Sleeps longer than the last time. Raises `error` when the time is used up."""
+    def next_s(self, error: Exception) -> float:
+        """The next pause in seconds, longer than the last one. Raises `error` when the time is used up."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise error
-        time.sleep(min(self._pause_s, left))
-        self._pause_s = min(2 * self._pause_s, LONGEST_S)
+        pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_S)
+        return min(pause_s, left)
+
+    def pause(self, error: Exception) -> None:
+        """Sleeps for the next pause."""
+        time.sleep(self.next_s(error))
 
 
 def retry(operation: Callable[[], T], total_s: float) -> T:

@@ -50,7 +50,7 @@ class ClusterSettings:
         default=0.2, metadata={"help": "seconds after which the same query is also sent to the next replica; 0: never"}
     )
     write_patience_s: float = field(
-        default=120.0, metadata={"help": "seconds for which a load retries while the cluster is unavailable"}
+        default=120.0, metadata={"help": "seconds for which a load, or `fsck`, retries while the cluster is unavailable"}
     )
     reader: str = field(
         default="",

@@ -1,13 +1,17 @@
 """Reads every row of a keyspace, so that the nodes compare the checksums of their files, and compares hashes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from db.cassandra.errors import ReplicasFailed
 from db.cassandra.session import CassandraSession
 from db.damage import HASHED, Checked, Damage, damage_of, key_text, milestones_of, wrong_hash
 from db.model import Table
-from db.store import Row, StoreUnavailable, Unreadable
+from db.retry import retry
+from db.store import Row, Unreadable
 
 RANGES = 256
 """Parts of the token ring that are read one after another, so that an unreadable file hides only some rows."""
@@ -17,25 +21,50 @@ ROWS_BETWEEN_REPORTS = 10_000
 
 
 def find_damage(
-    session: CassandraSession, keyspace: str, tables: Sequence[Table], chunk_size: int, checked: Checked
+    session: CassandraSession,
+    keyspace: str,
+    tables: Sequence[Table],
+    chunk_size: int,
+    checked: Checked,
+    retry_s: float,
 ) -> Iterator[Damage]:
-    """Yields rows that no quorum returns, and rows whose bytes have another hash.
+    """Yields rows that replicas could not read, and rows whose bytes have another hash.
 
-    `chunk_size`: milestones per range.
+    `chunk_size`: milestones per range. Raises StoreUnavailable if the cluster is unavailable for `retry_s`.
     """
     for table in tables:
         number = 0
-        for low, high in _token_ranges():
-            try:
-                for row in session.pages(_select(table, keyspace, table.names), (low, high)):
-                    if number % ROWS_BETWEEN_REPORTS == 0:
-                        checked(table.name, number, None)
-                    number += 1
-                    yield from _of_row(table, keyspace, row, chunk_size)
-            except StoreUnavailable as error:
-                yield damage_of(
-                    Unreadable(table, [], complete=False), f"tokens {low} to {high}", str(error), chunk_size
-                )
+        for bounds in _token_ranges():
+            part = _Part(session, keyspace, table, bounds, chunk_size)
+            rows, found = retry(partial(part.read, partial(checked, table.name), number), retry_s)
+            number += rows
+            yield from found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows of a table in a part of the token ring."""
+
+    session: CassandraSession
+    keyspace: str
+    table: Table
+    bounds: tuple[int, int]
+    chunk_size: int
+
+    def read(self, checked: Callable[[int, int | None], None], before: int) -> tuple[int, list[Damage]]:
+        """The number of rows, and the damage. `before`: the number of rows in earlier parts."""
+        number, found = 0, list[Damage]()
+        try:
+            for row in self.session.pages(_select(self.table, self.keyspace, self.table.names), self.bounds):
+                if (before + number) % ROWS_BETWEEN_REPORTS == 0:
+                    checked(before + number, None)
+                number += 1
+                found += _of_row(self.table, self.keyspace, row, self.chunk_size)
+        except ReplicasFailed as error:
+            low, high = self.bounds
+            rows = Unreadable(self.table, [], complete=False)
+            found.append(damage_of(rows, f"tokens {low} to {high}", str(error), self.chunk_size))
+        return number, found
 
 
 def read_rows(

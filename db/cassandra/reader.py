@@ -20,6 +20,7 @@ import acsylla
 from acsylla import errors
 
 from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.errors import OutOfRange
 from db.cassandra.policies import LATE_S
 from db.cassandra.session import (
     CONNECT_S,
@@ -28,7 +29,6 @@ from db.cassandra.session import (
     RECONNECT_S,
     SPECULATIVE_ATTEMPTS,
     CassandraSession,
-    OutOfRange,
 )
 from db.listing.deadline import is_over, remaining_s
 from db.model import Type

@@ -26,6 +26,7 @@ from cassandra import (
     DriverException,
     InvalidRequest,
     OperationTimedOut,
+    ReadFailure,
     RequestExecutionException,
     Unauthorized,
     UnresolvableContactPoints,
@@ -44,6 +45,7 @@ from cassandra.query import BoundStatement, PreparedStatement, SimpleStatement, 
 
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.driver_log import shorten, silent
+from db.cassandra.errors import OutOfRange, ReplicasFailed
 from db.cassandra.policies import LateLast, OnceMore
 from db.listing.deadline import is_over, remaining_s
 from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
@@ -63,10 +65,6 @@ DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
 """The driver's message after a failed TLS handshake. It keeps the text of the error but not its class."""
 
 EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
-
-
-class OutOfRange(StoreError):
-    """A value does not fit its column."""
 
 
 class _IsoDate(SimpleDateType):  # type: ignore[misc]
@@ -304,6 +302,8 @@ class CassandraSession:
             if "does not exist" in text or "unconfigured table" in text:
                 return StoreMismatch(f"{self.address}: a migration is missing; run `permanode migrate` ({text})")
             return StoreError(f"{self.address}: {text}")
+        if isinstance(error, ReadFailure):
+            return ReplicasFailed(f"{self.address}: {type(error).__name__}: {error}")
         if isinstance(error, (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)):
             return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
         return StoreError(f"{self.address}: {type(error).__name__}: {error}")

@@ -10,19 +10,21 @@ Invariants:
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
 from db.cassandra.compression import compress_tables, find_option, find_uncompressed
+from db.cassandra.errors import OutOfRange
 from db.cassandra.fsck import find_damage, read_rows
 from db.cassandra.lease import CassandraLease
 from db.cassandra.plans import IMMUTABLE, ReadPlan, compressed_cql, in_range, out_of_range, sizes_cql
+from db.cassandra.queries import reading
 from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
-from db.cassandra.session import CassandraSession, OutOfRange
+from db.cassandra.session import CassandraSession
 from db.damage import Checked, Damage
 from db.listing.conditions import columns_of, meeting
 from db.model import Table
@@ -42,7 +44,6 @@ from db.store import (
     StoreError,
     StoreUnavailable,
     TableSize,
-    Value,
     Where,
 )
 from db.together import together
@@ -51,9 +52,6 @@ GETS_IN_FLIGHT = 32
 
 ESTIMATES_KEPT_S = 300.0
 """How often the nodes estimate the sizes of their tables."""
-
-Query: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
-"""(statement, values, consistency) → rows."""
 
 
 class CassandraStore:
@@ -68,7 +66,7 @@ class CassandraStore:
         """Connects. Raises StoreUnavailable if no node responds."""
         self.protocol = protocol
         self._session = CassandraSession(address, settings)
-        self._query = _reader(address, settings, self._session, writable=writable)
+        self._query, self._ping = reading(address, settings, self._session, writable=writable)
         self._keyspace = address.keyspace
         self._writable = writable
         self._quorum, self._one = settings.consistency, settings.consistency_immutable
@@ -170,7 +168,7 @@ class CassandraStore:
 
     async def ping(self) -> None:
         """Returns when a node responds."""
-        await self._query("SELECT key FROM system.local", (), "ONE")
+        await self._ping("SELECT key FROM system.local", (), "ONE")
 
     def damage(self) -> str | None:
         """The damage that this process found first, or None."""
@@ -315,7 +313,7 @@ class CassandraStore:
     def check(self, chunk_size: int, checked: Checked) -> Iterator[Damage]:
         """Reads every row, and yields what no quorum returns or has another hash."""
         tables = TABLES_OF[self.protocol]
-        for each in find_damage(self._session, self._keyspace, tables, chunk_size, checked):
+        for each in find_damage(self._session, self._keyspace, tables, chunk_size, checked, self._retry_s):
             self.note_damage(f"{each.table}: {each.cause}")
             yield each
 
@@ -333,18 +331,3 @@ class CassandraStore:
     def _check_writable(self) -> None:
         if not self._writable:
             raise StoreError(f"{self._session.address} is open for reading only")
-
-
-def _reader(address: Address, settings: ClusterSettings, session: CassandraSession, *, writable: bool) -> Query:
-    """The function for reads: the session's, or acsylla's."""
-    # What writes reads little, and each of its event loops would open connections of its own.
-    if settings.reader == "cassandra" or (writable and not settings.reader):
-        return session.query
-    try:
-        from db.cassandra.reader import AcsyllaReader
-    except ModuleNotFoundError as error:
-        if not settings.reader:
-            return session.query
-        session.close()
-        raise StoreError("reader = acsylla needs acsylla: install permanode[acsylla]") from error
-    return AcsyllaReader(address, settings, session).query

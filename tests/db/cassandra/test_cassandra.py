@@ -5,8 +5,10 @@ consistency, errors.
 import asyncio
 import dataclasses
 import itertools
+import math
 import re
 import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +21,7 @@ from db.cassandra.batch import IN_FLIGHT
 from db.cassandra.plans import ReadPlan, clear_cql, delete_cql, upsert_cql
 from db.cassandra.session import CassandraSession
 from db.connect import open_adapter, open_store
+from db.listing.deadline import DEADLINE
 from db.schema import migration_files as migrations
 from db.statements import Shape
 from db.store import Bound, LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
@@ -387,20 +390,85 @@ def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monk
     store.close()
 
 
-def test_a_row_that_is_sent_again_replaces_no_later_one(cassandra, cassandra_settings):
+@pytest.fixture
+def relay(cassandra):
+    """A relay to the server, on which a test loses responses."""
+    found = Relay((cassandra.address, cassandra.ports.native))
+    yield found
+    found.close()
+
+
+def through(relay, settings):
+    """Settings of the same store through a relay."""
+    url = re.sub(r"//[^/]+", f"//{relay.contact}", settings.url)
+    return dataclasses.replace(settings, url=url, query_timeout_s=2.0, speculative_delay_s=0.0)
+
+
+def test_a_row_that_is_sent_again_replaces_no_later_one(relay, cassandra_settings):
     """The first of two rows with the same key is lost, and sent again after the other one was acknowledged."""
-    relay = Relay((cassandra.address, cassandra.ports.native))
-    url = re.sub(r"//[^/]+", f"//{relay.contact}", cassandra_settings.url)
-    store = reopened(dataclasses.replace(cassandra_settings, url=url, query_timeout_s=2.0, speculative_delay_s=0.0))
     table, columns, rows = schema.pending_messages, ("message_id", "version"), [(b"a" * 32, 1), (b"a" * 32, 2)]
-    try:
+    with closing(reopened(through(relay, cassandra_settings))) as store:
         with store.batch() as batch, relay.failing("silent", at=0):
             assert batch.upsert(table, columns, rows) == 2
         assert relay.failed == 1
         assert asyncio.run(store.get(table, ("61" * 32,)))["version"] == 2
-    finally:
-        store.close()
-        relay.close()
+
+
+AWAY = ("unavailable", "overloaded", "read timeout", "silent")
+
+
+@pytest.mark.parametrize("answer", AWAY)
+def test_a_check_waits_for_a_cluster_that_is_unavailable_and_reports_no_damage(
+    relay, cassandra_settings, monkeypatch, answer
+):
+    monkeypatch.setattr("db.cassandra.fsck.RANGES", 1)
+    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing(answer, at=0):
+        assert list(store.check(100, lambda *_: None)) == []
+        assert relay.failed == 1
+        assert store.damage() is None
+
+
+def test_a_check_names_what_replicas_cannot_read(relay, cassandra_settings, monkeypatch):
+    monkeypatch.setattr("db.cassandra.fsck.RANGES", 1)
+    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing("read failure", at=0):
+        (found,) = store.check(100, lambda *_: None)
+    assert (found.table, found.place) == ("messages", f"tokens {-(2**63)} to {2**63 - 1}")
+    assert "ReadFailure" in found.cause
+
+
+def test_a_check_of_a_cluster_that_stays_away_ends_with_an_error(relay, cassandra_settings, monkeypatch):
+    settings = dataclasses.replace(through(relay, cassandra_settings), write_patience_s=0.0)
+    with (
+        closing(reopened(settings)) as store,
+        relay.failing("unavailable", at=0),
+        pytest.raises(StoreUnavailable, match="no node responds"),
+    ):
+        list(store.check(100, lambda *_: None))
+
+
+@pytest.mark.parametrize("answer", AWAY)
+def test_reads_of_a_load_wait_as_its_writes_do(relay, cassandra_settings, answer):
+    settings = through(relay, cassandra_settings)
+    with closing(reopened(settings)) as store, relay.failing(answer, at=0):
+        row = asyncio.run(store.get(schema.keyspace_info, ("network",)))
+        assert (row["value"], relay.failed) == (settings.network, 1)
+
+
+def test_reads_that_answer_a_request_and_failures_of_replicas_do_not_wait(relay, cassandra_settings):
+    async def read(store, *, until=math.inf):
+        DEADLINE.set(until)
+        with pytest.raises(StoreUnavailable):
+            await store.get(schema.keyspace_info, ("network",))
+
+    settings = through(relay, cassandra_settings)
+    with closing(reopened(settings)) as store, closing(open_store(settings)) as reader:
+        for answer, read_one in (
+            ("unavailable", read(store, until=time.monotonic() + 60)),
+            ("unavailable", read(reader)),
+            ("read failure", read(store)),
+        ):
+            with relay.failing(answer, at=0):
+                asyncio.run(read_one)
 
 
 @pytest.mark.parametrize(
