@@ -36,7 +36,7 @@ class ClusterSettings:
     tls_key: str = field(default="", metadata={"help": "private key (PEM) of tls_cert; default: in tls_cert"})
     tls_hostnames: bool = field(default=True, metadata={"help": "verify that a node's certificate names its address"})
     consistency: str = field(
-        default="LOCAL_QUORUM", metadata={"help": "consistency level of reads of rows that may change"}
+        default="LOCAL_QUORUM", metadata={"help": "consistency level of writes, and of reads of rows that may change"}
     )
     consistency_immutable: str = field(
         default="LOCAL_ONE",
@@ -50,7 +50,8 @@ class ClusterSettings:
         default=0.2, metadata={"help": "seconds after which the same query is also sent to the next replica; 0: never"}
     )
     write_patience_s: float = field(
-        default=120.0, metadata={"help": "seconds for which a load, or `fsck`, retries while the cluster is unavailable"}
+        default=120.0,
+        metadata={"help": "seconds for which a load, or `fsck`, retries while the cluster is unavailable"},
     )
     reader: str = field(
         default="",

@@ -38,5 +38,7 @@ def compress_tables(session: CassandraSession, keyspace: str) -> None:
 
 def _read(session: CassandraSession, keyspace: str) -> Mapping[str, Mapping[str, str]]:
     """The options of compression of each table, by its name."""
-    rows = session.run("SELECT table_name, compression FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,))
+    rows = session.run_local(
+        "SELECT table_name, compression FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,)
+    )
     return {str(row["table_name"]): {str(k): str(v) for k, v in (row["compression"] or {}).items()} for row in rows}

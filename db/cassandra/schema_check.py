@@ -19,7 +19,7 @@ def create_keyspace(session: CassandraSession, keyspace: str) -> None:
     Raises:
         StoreError: The keyspace does not exist and the URL does not contain `rf`.
     """
-    found = session.run("SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", (keyspace,))
+    found = session.run_local("SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", (keyspace,))
     if not found:
         if session.address.rf is None:
             raise StoreError(
@@ -32,26 +32,28 @@ def create_keyspace(session: CassandraSession, keyspace: str) -> None:
 
 def list_tables(session: CassandraSession, keyspace: str) -> frozenset[str]:
     """Names of the tables that exist."""
-    rows = session.run("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,))
+    rows = session.run_local("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", (keyspace,))
     return frozenset(str(row["table_name"]) for row in rows)
 
 
 def has_column(session: CassandraSession, keyspace: str, table: str, column: str) -> bool:
     """Whether a table has this column."""
-    rows = session.run("SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?", (keyspace,))
+    rows = session.run_local(
+        "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?", (keyspace,)
+    )
     return any((row["table_name"], row["column_name"]) == (table, column) for row in rows)
 
 
 def find_drift(session: CassandraSession, keyspace: str, tables: Sequence[Table]) -> list[str]:
     """How the keyspace differs from these tables, one sentence each."""
     cql = "SELECT table_name, default_time_to_live FROM system_schema.tables WHERE keyspace_name = ?"
-    lives = {row["table_name"]: row["default_time_to_live"] for row in session.run(cql, (keyspace,))}
+    lives = {row["table_name"]: row["default_time_to_live"] for row in session.run_local(cql, (keyspace,))}
     cql = (
         "SELECT table_name, column_name, type, kind, position, clustering_order FROM system_schema.columns "
         "WHERE keyspace_name = ?"
     )
     found: dict[str, set[tuple[object, ...]]] = {}
-    for row in session.run(cql, (keyspace,)):
+    for row in session.run_local(cql, (keyspace,)):
         found.setdefault(row["table_name"], set()).add(tuple(row.values())[1:])
     wanted = {table.name: table for table in tables}
     missing = [f"table {name} is missing" for name in wanted if name not in found]

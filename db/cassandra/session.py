@@ -53,9 +53,7 @@ from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavai
 PROTOCOL = 4
 CONNECT_S = 5.0
 RECONNECT_S = 2.0
-"""Seconds between attempts to reconnect to a node, without limit. The driver's default grows to minutes and then
-stops.
-"""
+"""Seconds between attempts to reconnect to a node, without limit. The driver's default grows, and then it stops."""
 
 HEARTBEAT_S = 10.0
 SPECULATIVE_ATTEMPTS = 2
@@ -143,7 +141,7 @@ class CassandraSession:
         profile = ExecutionProfile(
             load_balancing_policy=self._nodes,
             retry_policy=OnceMore(),
-            consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+            consistency_level=ConsistencyLevel.name_to_value[settings.consistency],
             serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
             request_timeout=settings.query_timeout_s,
             row_factory=dict_factory,
@@ -206,6 +204,10 @@ class CassandraSession:
             return list(self._session.execute(bound))
         except Exception as error:
             raise self.translated(error) from error
+
+    def run_local(self, cql: str, values: Sequence[Value] = ()) -> list[Row]:
+        """Runs a query of system tables, which each node has for itself."""
+        return self.run(cql, values, "ONE")
 
     def pages(self, cql: str, values: Sequence[Value]) -> Iterator[Row]:
         """Runs a statement and yields its rows, which come in pages. Blocks the calling thread."""
@@ -279,7 +281,7 @@ class CassandraSession:
     def datacenter(self) -> str:
         """The datacenter in the URL, else that of the node that responds."""
         if self._datacenter is None:
-            self._datacenter = str(self.run("SELECT data_center FROM system.local")[0]["data_center"])
+            self._datacenter = str(self.run_local("SELECT data_center FROM system.local")[0]["data_center"])
         return self._datacenter
 
     def translated(self, error: BaseException) -> Exception:
@@ -302,11 +304,10 @@ class CassandraSession:
             if "does not exist" in text or "unconfigured table" in text:
                 return StoreMismatch(f"{self.address}: a migration is missing; run `permanode migrate` ({text})")
             return StoreError(f"{self.address}: {text}")
-        if isinstance(error, ReadFailure):
-            return ReplicasFailed(f"{self.address}: {type(error).__name__}: {error}")
-        if isinstance(error, (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)):
-            return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
-        return StoreError(f"{self.address}: {type(error).__name__}: {error}")
+        away = (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)
+        kind = ReplicasFailed if isinstance(error, ReadFailure) else StoreUnavailable
+        text = f"{self.address}: {type(error).__name__}: {error}"
+        return kind(text) if isinstance(error, away) else StoreError(text)
 
     def _rejected(self) -> str:
         if self.address.user is None:

@@ -340,6 +340,25 @@ async def test_a_row_that_may_change_is_read_from_a_quorum_and_so_is_every_404(c
     store.close()
 
 
+def test_the_configured_consistency_also_applies_to_what_a_load_writes_and_what_a_check_reads(cassandra_settings):
+    """One node cannot give two acknowledgements."""
+    settings = dataclasses.replace(cassandra_settings, consistency="TWO", write_patience_s=0.0)
+    with pytest.raises(StoreUnavailable, match="Unavailable"):
+        open_store(settings)
+    with closing(open_adapter(settings, writable=True)) as store:
+        assert schema.messages.name in store.tables()
+        for write in (
+            lambda batch: batch.upsert(schema.messages, ("message_id",), [(b"a" * 32,)]),
+            lambda batch: batch.delete(schema.messages, (b"a" * 32,)),
+        ):
+            with pytest.raises(StoreUnavailable, match="Unavailable"), store.batch() as batch:
+                write(batch)
+        with pytest.raises(StoreUnavailable, match="Unavailable"):
+            next(store.check(100, lambda *_: None))
+        with pytest.raises(StoreUnavailable, match="Unavailable"):
+            next(store.native_rows(schema.messages, schema.messages.names, 10))
+
+
 async def test_a_fact_that_is_not_written_again_stays(cassandra_settings):
     store = reopened(cassandra_settings)
     with store.batch() as batch:
