@@ -47,12 +47,14 @@ LOOK_EVERY_S, AWAY_S = 1.0, 15.0
 only after its last row.
 """
 
-ROW_BYTES, CELL_BYTES = 46, 20
-"""What a server counts for a row and for each cell, in addition to the values that the connector counts."""
+ROW_BYTES, CELL_BYTES = 54, 20
+"""What a server counts for a row that is a partition and for each cell, in addition to the values that the connector
+counts.
+"""
 
 VALUE_BYTES = {
     Type.HEX: 64,
-    Type.TEXT: 32,
+    Type.TEXT: 8,
     Type.BLOB: 32,
     Type.BOOLEAN: 1,
     Type.TINYINT: 1,

@@ -13,8 +13,8 @@ from acsylla import errors
 from db import schema
 from db.cassandra import reader as cassandra_reader
 from db.cassandra.address import parse_address
+from db.cassandra.errors import OutOfRange
 from db.cassandra.reader import TIMES, AcsyllaReader, _Client
-from db.cassandra.session import OutOfRange
 from db.listing.deadline import DEADLINE
 from db.model import Type
 from db.store import DeadlinePassed, StoreError, StoreMismatch, StoreUnavailable

@@ -20,6 +20,7 @@ from db.connect import StoreSettings, open_adapter, open_store
 from db.model import Type
 from db.schema.dialects import create_table_cql
 from db.schema.migration_files import KEYSPACE
+from db.schema.wormhole_tables import prices
 from db.store import StoreUnavailable
 from etl import runs
 from etl.engine.settings import EtlSettings
@@ -163,6 +164,10 @@ SMALL_ROWS = [
         ["date_add(DATE'2020-01-01', CAST(id AS INT)) date", "CAST(id AS INT) start_ms", "CAST(id AS INT) end_ms"],
     ),
     (
+        prices,
+        ["'symbol/' || id token_key", "CAST(id AS INT) day", "'1.5' price_usd"],
+    ),
+    (
         schema.ms_analytics,
         ["CAST(id DIV 750 AS INT) ms_range_id", "CAST(id AS INT) milestone_index",
          *(f"CAST(7 AS {each.type.value}) {each.name}" for each in schema.ms_analytics.columns
@@ -170,7 +175,7 @@ SMALL_ROWS = [
     ),
 ]  # fmt: skip
 """Rows of several partitions, which a server counts as much larger than their values: milestones of two ranges, the
-same without values, days, and milestones with many measures.
+same without values, days, prices, and milestones with many measures.
 """
 
 
