@@ -1,4 +1,4 @@
-"""Errors of a cluster that its callers tell apart. Those of the port are in db/store.py."""
+"""Errors of a cluster that its callers distinguish. Those of the port are in db/store.py."""
 
 from db.store import StoreError, StoreUnavailable
 
