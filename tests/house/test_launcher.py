@@ -1,11 +1,15 @@
 """The launcher under dash, on simulated machines with fake programs: `PATH` alone decides what is installed."""
 
 import os
+import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.conftest import ROOT
 
@@ -16,7 +20,7 @@ TOOLS = ("sh", "cat", "cksum", "dirname", "readlink", "sed", "mkdir", "chmod")
 FAKE_PYTHON = """#!/bin/sh
 case "$*" in
     *platform*) echo {version} ;;
-    *sys.exit*) exit {too_old} ;;
+    *sys.exit*) exit {unusable} ;;
     *ensurepip*) exit {no_venv} ;;
     "-m venv"*) mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; cp "$0" "$4/bin/permanode"; echo made >>"$4/../log" ;;
     *"pip install"*) echo "installed $DIST_EXTRA_CONFIG $*" >>"${{0%/.venv/*}}/log"; exit {pip} ;;
@@ -49,9 +53,9 @@ class Machine:
         (self.bin / name).chmod(0o755)
 
     def add_python(
-        self, name: str, version: str = "3.12.1", *, too_old: int = 0, no_venv: int = 0, pip: int = 0
+        self, name: str, version: str = "3.12.1", *, unusable: int = 0, no_venv: int = 0, pip: int = 0
     ) -> None:
-        self.add(name, FAKE_PYTHON.format(version=version, too_old=too_old, no_venv=no_venv, pip=pip))
+        self.add(name, FAKE_PYTHON.format(version=version, unusable=unusable, no_venv=no_venv, pip=pip))
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         command = [SHELL, str(self.home / "permanode"), *arguments]
@@ -67,14 +71,29 @@ class Machine:
 def test_no_python_is_named_with_what_to_install(machine: Machine) -> None:
     done = machine.start("demo")
     assert done.returncode == 1
-    assert "Python 3.11 or newer is required. Install python3.13" in done.stderr
+    assert "Python 3.11, 3.12 or 3.13 is required. Install python3.13" in done.stderr
 
 
-def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
-    machine.add_python("python3", "3.9.18", too_old=1)
+@pytest.mark.parametrize("version", ["3.9.18", "3.14.0"])
+def test_another_python_is_named_with_its_version(machine: Machine, version: str) -> None:
+    machine.add_python("python3", version, unusable=1)
     done = machine.start("demo")
     assert done.returncode == 1
-    assert "Python 3.11 or newer is required; found python3 3.9.18." in done.stderr
+    assert f"Python 3.11, 3.12 or 3.13 is required; found python3 {version}." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "is_usable"),
+    [((3, 10, 14), False), ((3, 11, 0), True), ((3, 13, 9), True), ((3, 14, 0), False), ((4, 0, 0), False)],
+)
+def test_the_launcher_and_the_package_accept_the_same_versions(version: tuple[int, int, int], is_usable: bool) -> None:
+    """The launcher's check, in an interpreter that claims to be another one, and the metadata of the wheel."""
+    check = re.search(r"sys\.exit\(.*\)", (ROOT / "permanode").read_text("utf-8"))
+    assert check is not None
+    program = f"import sys; sys.version_info = {version}; {check[0]}"
+    assert (subprocess.run([sys.executable, "-c", program], check=False).returncode == 0) is is_usable
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert SpecifierSet(project["requires-python"]).contains(".".join(map(str, version))) is is_usable
 
 
 def test_a_python_that_does_not_start_is_passed_over(machine: Machine) -> None:
