@@ -50,6 +50,7 @@ from api.http.operations import Mount, query_names
 from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
+from api.http.root_path import BelowRootPath
 from api.http.router import OperationRouter
 from api.http.sending import Sending
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
@@ -128,6 +129,7 @@ class Permanode(FastAPI):
                 description=self.description,
                 license_info=self.license_info,
                 tags=self.openapi_tags,
+                servers=[{"url": self.settings.root_path}] if self.settings.root_path else None,
                 routes=described(each for each in self.routes if isinstance(each, OperationRoute)),
             )
             share_errors(self.openapi_schema)
@@ -145,7 +147,7 @@ class Permanode(FastAPI):
             answering = credentials = Credentials(answering, settings.keys, settings.jwt_secret)
         if settings.rate_limit:
             answering = rate_limit = RateLimit(answering, settings.rate_limit)
-        return RequestMiddleware(
+        answering = RequestMiddleware(
             answering,
             MqttEndpoint(
                 self.networks,
@@ -162,6 +164,7 @@ class Permanode(FastAPI):
             deadline_s=settings.deadline_s,
             access_log=settings.access_log,
         )
+        return BelowRootPath(answering, settings.root_path) if settings.root_path else answering
 
 
 def routes(

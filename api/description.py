@@ -36,7 +36,7 @@ operator chose:
 Wormhole network |
 
 **Generated clients.** A client generated from this document has one function per operation. The base URL is the
-server's address without a path; `network` is the first argument.
+server's address, without a path or with the one in `servers`; `network` is the first argument.
 
 **Examples.** The examples use the sample data of `permanode demo`: the networks `{CHRYSALIS_EXAMPLE}` (Chrysalis),
 `{STARDUST_EXAMPLE}` (Stardust) and `{WORMHOLE_EXAMPLE}`.

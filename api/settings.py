@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from limits import parse
 
 from api.http.auth import JWT_SECRET_BYTES_MIN
+from api.http.root_path import ROOT_PATH
 
 SERVERS = ("uvicorn", "granian")
 """HTTP servers. Both enforce the limits of docs/limits.md."""
@@ -75,7 +76,13 @@ class ApiSettings:
         default=None,
         metadata={"help": "maximum of requests per client, e.g. 100/minute; each worker counts separately"},
     )
-
+    root_path: str | None = field(
+        default=None,
+        metadata={
+            "help": "path below which a proxy serves this server, e.g. /archive; the proxy removes it from each "
+            "request, and links of pages contain it"
+        },
+    )
     explorer: bool = field(default=True, metadata={"help": "serve the web explorer: pages for people, beside the JSON"})
     mqtt_connections: int = field(
         default=1_000, metadata={"help": "maximum of MQTT clients of each worker; 0: no MQTT"}
@@ -103,6 +110,11 @@ class ApiSettings:
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
+        if self.root_path is not None and not ROOT_PATH.fullmatch(self.root_path):
+            raise ValueError(
+                "root_path must begin with a slash, end without one, and have only letters, digits and . _ ~ -, "
+                f"not {self.root_path!r}"
+            )
         if self.jwt_secret is not None and len(self.jwt_secret.encode()) < JWT_SECRET_BYTES_MIN:
             raise ValueError(f"jwt_secret must have {JWT_SECRET_BYTES_MIN} bytes or more")
         if self.rate_limit is not None:
