@@ -42,7 +42,7 @@ from api.health import HEALTH, INDEX, ROUTES
 from api.http.auth import Credentials
 from api.http.compression import Compression
 from api.http.content_negotiation import JSON
-from api.http.contract import OF_NETWORK, described, share_errors
+from api.http.contract import OF_NETWORK, describe_credentials, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
 from api.http.operation_route import OperationRoute
@@ -133,6 +133,7 @@ class Permanode(FastAPI):
                 routes=described(each for each in self.routes if isinstance(each, OperationRoute)),
             )
             share_errors(self.openapi_schema)
+            describe_credentials(self.openapi_schema)
         return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:

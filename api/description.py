@@ -38,6 +38,9 @@ Wormhole network |
 **Generated clients.** A client generated from this document has one function per operation. The base URL is the
 server's address, without a path or with the one in `servers`; `network` is the first argument.
 
+**Credentials.** Servers with the setting `api.keys` or `api.jwt_secret` require one of the security schemes, except for
+`/health`. Other servers ignore credentials.
+
 **Examples.** The examples use the sample data of `permanode demo`: the networks `{CHRYSALIS_EXAMPLE}` (Chrysalis),
 `{STARDUST_EXAMPLE}` (Stardust) and `{WORMHOLE_EXAMPLE}`.
 

@@ -36,6 +36,12 @@ ERRORS_OF_ALL = (500, 503)
 ERRORS_OF_CLIENTS = (401, 429)
 """Statuses of clients without valid credentials, or beyond their rate limit."""
 
+CREDENTIALS = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, or a JWT (HS256)."},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
+}
+"""The security schemes: what api/http/auth.py accepts."""
+
 
 def described(routes: Iterable[OperationRoute]) -> list[APIRoute]:
     """One FastAPI route for each operation, in the order of the routes, for `get_openapi`."""
@@ -183,3 +189,10 @@ def share_errors(document: dict[str, Any]) -> None:
                 if shared.setdefault(name, response) == response:
                     operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
     document["components"]["responses"] = dict(sorted(shared.items()))
+
+
+def describe_credentials(document: dict[str, Any]) -> None:
+    """Adds the credentials that a server accepts. It may require none, and /health never does."""
+    document["components"]["securitySchemes"] = CREDENTIALS
+    document["security"] = [{}, *({name: []} for name in CREDENTIALS)]
+    document["paths"][OPEN_PATH]["get"]["security"] = []

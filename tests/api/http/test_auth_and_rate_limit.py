@@ -8,7 +8,7 @@ import jwt
 import pytest
 
 from api.app import ApiSettings, create_app
-from api.http import rate_limit
+from api.http import openapi, rate_limit
 from api.http.moving_window import MovingWindow
 from api.network import NetworkMount
 from tests.api.conftest import STORES, fill, new_store
@@ -49,6 +49,24 @@ async def test_without_credentials_everything_is_a_401_that_says_how(mount: Netw
         answer = await client.get(path)
     assert "Authorization" in assert_shape(answer, 401)
     assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+@pytest.mark.parametrize("name", ["bearer", "apiKey"])
+async def test_the_document_says_how_to_send_a_key(mount: NetworkMount, name: str) -> None:
+    document = openapi.document()
+    assert document["security"] == [{}, *({each: []} for each in document["components"]["securitySchemes"])]
+    scheme = document["components"]["securitySchemes"][name]
+    sent = (
+        {scheme["name"]: KEYS[1]} if scheme["type"] == "apiKey" else {"Authorization": f"{scheme['scheme']} {KEYS[1]}"}
+    )
+    async with client_of(mount, keys=KEYS) as client:
+        assert (await client.get("/api/v1/info", headers=sent)).status_code == 200
+
+
+async def test_the_document_says_what_needs_no_key() -> None:
+    operations = [each for item in openapi.document()["paths"].values() for each in item.values()]
+    is_open = {each["operationId"] for each in operations if each.get("security") == []}
+    assert is_open == {each["operationId"] for each in operations if "401" not in each["responses"]} == {"health"}
 
 
 async def test_health_and_preflight_stay_open(mount: NetworkMount) -> None:
