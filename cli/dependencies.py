@@ -13,6 +13,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from cli.develop import install_tools
 from cli.options import HOME
 
 dependencies = typer.Typer(
@@ -40,6 +41,7 @@ def lock() -> None:
 
     Example: permanode dependencies lock
     """
+    install_tools()
     written: Lock = {}
     extras: list[str] = []
     project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))
@@ -98,6 +100,7 @@ def sbom(
 
     Example: permanode dependencies sbom permanode.cdx.json
     """
+    install_tools()
     from cli import bill
 
     count = bill.write(target)
@@ -112,6 +115,7 @@ def audit(
 
     Example: permanode dependencies audit
     """
+    install_tools()
     from cli import bill
 
     found = bill.audit(url)

@@ -38,24 +38,26 @@ from cli.options import Given
 from cli.settings import FILE
 from db.store import NotFound, NotKeptHere
 
+ENGINES = "[sail], or with Java [spark]"
+
 EXTRAS = {
-    "duckdb": "deep",
-    "pyspark": "spark",
-    "pandas": "spark",
-    "pyarrow": "spark",
-    "zstandard": "spark",
-    "httpx": "spark",
-    "pysail": "sail",
-    "deltalake": "spark",
-    "grpc": "sail",
-    "numpy": "spark",
-    "sqlglot": "spark",
-    "cassandra": "cassandra",
-    "acsylla": "acsylla",
-    "granian": "granian",
-    "pytest": "dev",
+    "duckdb": "[deep]",
+    "pyspark": ENGINES,
+    "pandas": ENGINES,
+    "pyarrow": ENGINES,
+    "zstandard": ENGINES,
+    "httpx": ENGINES,
+    "pysail": "[sail]",
+    "deltalake": ENGINES,
+    "grpc": "[sail]",
+    "numpy": ENGINES,
+    "sqlglot": ENGINES,
+    "cassandra": "[cassandra]",
+    "acsylla": "[acsylla]",
+    "granian": "[granian]",
+    "pytest": "[dev]",
 }
-"""The extra that installs each package."""
+"""The extra that installs each package; several, if one of them is enough."""
 
 log = logging.getLogger("permanode")
 
@@ -185,10 +187,14 @@ def main() -> None:
 def describe_error(error: Exception) -> str:
     """Describes an error in one line. For a missing extra it names the extra."""
     if isinstance(error, ModuleNotFoundError) and error.name and (extra := EXTRAS.get(error.name.partition(".")[0])):
-        return f"{error.name} is not installed; install Permanode with the extra [{extra}]"
+        return f"{error.name} is not installed; install Permanode with the extra {extra}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror[:1].lower()}{error.strerror[1:]}: {error.filename}"
     if isinstance(error, NotFound) and not isinstance(error, NotKeptHere):
         return f"{error} is not in this store"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
     return first + (" … (--debug prints all lines)" if rest else "")
+
+
+if __name__ == "__main__":
+    main()

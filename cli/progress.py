@@ -146,7 +146,7 @@ def step_lines(report: Report) -> list[str]:
 def proved_lines(found: Sequence["Proved"]) -> list[str]:
     """Formats the proof levels of milestones, one line per interval."""
     lines = [wrapped(f"{in_words([(each.first, each.last)]):<24}{each.level:<12}", each.reason) for each in found]
-    return lines or ["no milestones in the lake"]
+    return lines or ["the lake has none of these milestones"]
 
 
 def fault_line(fault: "Fault") -> str:

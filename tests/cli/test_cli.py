@@ -89,6 +89,13 @@ def test_debug_shows_where_it_failed(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("permanode: PERMANODE_API_PROT")
 
 
+def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "cli.main", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"permanode {VERSION}\n")
+
+
 def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
     done = permanode("lode", cwd=tmp_path)
     assert done.returncode == 2
@@ -98,16 +105,17 @@ def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "extra"),
     [
-        ("pyspark", "spark"),
-        ("pyspark.sql", "spark"),
-        ("pytest", "dev"),
-        ("cassandra", "cassandra"),
-        ("acsylla", "acsylla"),
+        ("pyspark", "[sail], or with Java [spark]"),
+        ("pyspark.sql", "[sail], or with Java [spark]"),
+        ("pysail", "[sail]"),
+        ("pytest", "[dev]"),
+        ("cassandra", "[cassandra]"),
+        ("acsylla", "[acsylla]"),
     ],
 )
 def test_a_missing_extra_is_named_with_the_extra_that_installs_it(module: str, extra: str) -> None:
     line = cli.describe_error(ModuleNotFoundError(f"No module named '{module}'", name=module))
-    assert line == f"{module} is not installed; install Permanode with the extra [{extra}]"
+    assert line == f"{module} is not installed; install Permanode with the extra {extra}"
 
 
 def test_an_object_that_is_not_found_is_a_whole_sentence() -> None:
@@ -276,6 +284,12 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
         level,
         {"first": 3, "last": 7, "level": "full", "reason": ""},
     )
+
+
+def test_verify_of_other_milestones_does_not_call_the_lake_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: ("signed", []))
+    done = CliRunner().invoke(cli.app, [*STORE, "verify", "100:200"])
+    assert done.stdout == "the lake has none of these milestones\n"
 
 
 STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]

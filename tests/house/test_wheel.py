@@ -184,8 +184,10 @@ def test_the_core_serves_a_new_store_and_names_the_extra_of_other_commands(
         assert "core/v2" in json.dumps(get(f"{url}/api/routes"))
     done = environment.run(*given, "load", str(ROOT / "sample" / "chrysalis"), cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].endswith("is not installed; install Permanode with the extra [spark]")
-    for command in ("test", "bench codec", "docs"):
+    assert done.stderr.splitlines()[-1].endswith(
+        "is not installed; install Permanode with the extra [sail], or with Java [spark]"
+    )
+    for command in ("test", "bench codec", "docs", "dependencies lock", "dependencies sbom x", "dependencies audit"):
         done = environment.run(*command.split(), cwd=tmp_path)
         assert (done.returncode, "source tree" in done.stderr) == (1, True)
 
