@@ -34,6 +34,7 @@ MAX_METADATA_BYTES = 8192
 MAX_TAG_BYTES = 64
 
 _ADDRESS_TYPES = frozenset((ED25519, ALIAS, NFT))
+_EMPTY = b"\0"  # a set without values
 
 
 def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int] = ()) -> tuple[Any, ...]:
@@ -42,6 +43,8 @@ def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int
     """
     start = reader.offset
     (count,) = reader.unpack(U8, family)
+    if not count and not required:
+        return ()
     values = []
     last = -1
     found = []
@@ -63,6 +66,8 @@ def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int
 
 def encode_set(values: Sequence[UnlockCondition | Feature | MilestoneOption], kinds: Kinds) -> bytes:
     """Encodes a set for `decode_set`."""
+    if not values:
+        return _EMPTY
     return U8.pack(len(values)) + b"".join([kinds[each.KIND].encode(each) for each in values])
 
 

@@ -31,6 +31,7 @@ from ledger.stardust.layouts import (
     METADATA_HEAD,
     NATIVE_TOKEN,
     OUTPUT_HEAD,
+    PLAIN,
     PLAIN_OUTPUT,
     TAG_HEAD,
     TIMELOCK,
@@ -74,9 +75,8 @@ def _plain(value: Any) -> bytes | None:
             condition = conditions[0]
             address = condition["address"]
             if type(condition["type"]) is type(address["type"]) is int and condition["type"] == address["type"] == 0:
-                return PLAIN_OUTPUT.pack(
-                    3, uint_text(value, "amount", MAX_U64), 0, 1, 0, 0, prefixed_hash(address, "pubKeyHash")
-                )
+                key_hash = prefixed_hash(address, "pubKeyHash")
+                return PLAIN_OUTPUT.pack(3, uint_text(value, "amount", MAX_U64), PLAIN, b"\0" + key_hash)
     except (JsonError, KeyError, TypeError):
         pass  # the general parser reports what is wrong
     return None

@@ -27,6 +27,8 @@ from ledger.stardust.layouts import (
     METADATA_HEAD,
     NATIVE_TOKEN,
     OUTPUT_HEAD,
+    PLAIN,
+    PLAIN_AT,
     PLAIN_OUTPUT,
     REFERENCE_UNLOCK,
     SIGNATURE_UNLOCK,
@@ -51,8 +53,8 @@ NEXT = '","0x'
 BASIC = 3
 """The type of outputs without immutable features."""
 
-PLAIN = bytes((0, 1, 0, 0))
-"""What follows the amount of a plain output: no native tokens; one condition, an address, of an Ed25519 key."""
+PLAIN_ED25519 = PLAIN + bytes(1)
+"""What follows the amount of a plain output whose address is of an Ed25519 key."""
 
 
 def block_text(data: bytes) -> str:
@@ -147,8 +149,8 @@ def _unlock(data: bytes, at: int) -> tuple[str, int]:
 
 def _output(data: bytes, at: int) -> tuple[str, int]:
     kind, amount, tokens = OUTPUT_HEAD.unpack_from(data, at)
-    if kind == BASIC and data.startswith(PLAIN, at + OUTPUT_HEAD.size - U8.size):
-        key_hash = PLAIN_OUTPUT.unpack_from(data, at)[-1].hex()
+    if kind == BASIC and data.startswith(PLAIN_ED25519, at + PLAIN_AT):
+        key_hash = PLAIN_OUTPUT.unpack_from(data, at)[-1][U8.size :].hex()
         at += PLAIN_OUTPUT.size
         conditions = f',"unlockConditions":[{{"type":0,"address":{{"type":0,"pubKeyHash":"0x{key_hash}"}}}}]'
         own = listed = ""

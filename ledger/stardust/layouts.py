@@ -22,9 +22,10 @@ REFERENCE_UNLOCK = Struct("<BH")  # type, index of the referenced unlock; also f
 
 OUTPUT_HEAD = Struct("<BQB")  # type, amount, native tokens count
 NATIVE_TOKEN = Struct("<38s32s")  # token id, amount
-# Basic outputs that are an amount for an Ed25519 address, up to their features: type, amount, native tokens count 0,
-# conditions count 1, condition type 0, address type 0, public key hash.
-PLAIN_OUTPUT = Struct("<BQBBBB32s")
+# Basic outputs that are an amount for an address, as nearly all are, up to their features: type, amount, PLAIN, address
+PLAIN_OUTPUT = Struct("<BQ3s33s")
+PLAIN = bytes((0, 1, 0))  # native tokens count, conditions count, condition type
+PLAIN_AT = 9  # where PLAIN is
 ALIAS_HEAD = Struct("<32sIH")  # alias id, state index, state metadata length
 TOKEN_SCHEME = Struct("<B32s32s32s")  # type, minted, melted, maximum supply
 ADDRESS_ITEM = Struct("<B33s")  # type, address: unlock conditions and features that are an address

@@ -9,8 +9,26 @@ from ledger import ids
 from ledger.chrysalis.values import TreasuryOutput
 from ledger.layout import Kind, Kinds, decode_item
 from ledger.reader import CodecError, Reader
-from ledger.stardust.conditions import ALIAS, CONDITIONS, FEATURES, MAX_METADATA_BYTES, NFT, decode_set, encode_set
-from ledger.stardust.layouts import ALIAS_HEAD, NATIVE_TOKEN, OUTPUT_HEAD, TOKEN_SCHEME, U32
+from ledger.stardust.conditions import (
+    ALIAS,
+    CONDITIONS,
+    FEATURES,
+    MAX_METADATA_BYTES,
+    NFT,
+    check_address,
+    decode_set,
+    encode_set,
+)
+from ledger.stardust.layouts import (
+    ALIAS_HEAD,
+    NATIVE_TOKEN,
+    OUTPUT_HEAD,
+    PLAIN,
+    PLAIN_AT,
+    PLAIN_OUTPUT,
+    TOKEN_SCHEME,
+    U32,
+)
 from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
@@ -75,6 +93,12 @@ def foundry_id(output: FoundryOutput) -> bytes:
 
 
 def _decode_basic(reader: Reader) -> BasicOutput:
+    start = reader.offset
+    if reader.data.startswith(PLAIN, start + PLAIN_AT) and start + PLAIN_OUTPUT.size <= reader.end:
+        _, amount, _, address = reader.unpack(PLAIN_OUTPUT, "basic output")
+        _check_amount(start, amount)
+        check_address(reader.offset - len(address), address)
+        return BasicOutput(amount, (), (AddressCondition(address),), decode_set(reader, BASIC_FEATURES, "feature"))
     amount, tokens = _decode_head(reader)
     conditions = decode_set(reader, BASIC_CONDITIONS, "unlock condition", (0,))
     return BasicOutput(amount, tokens, conditions, decode_set(reader, BASIC_FEATURES, "feature"))
@@ -124,9 +148,13 @@ def _decode_nft(reader: Reader) -> NftOutput:
 def _decode_head(reader: Reader) -> tuple[int, tuple[NativeToken, ...]]:
     start = reader.offset
     _, amount, count = reader.unpack(OUTPUT_HEAD, "output type, amount and native tokens count")
+    _check_amount(start, amount)
+    return amount, _decode_native_tokens(reader, count) if count else ()
+
+
+def _check_amount(start: int, amount: int) -> None:
     if amount == 0:
         raise CodecError(start + 1, "an amount above 0, found 0")
-    return amount, _decode_native_tokens(reader, count) if count else ()
 
 
 def _decode_native_tokens(reader: Reader, count: int) -> tuple[NativeToken, ...]:
@@ -168,10 +196,14 @@ def _decode_simple_scheme(reader: Reader) -> SimpleTokenScheme:
 
 
 def _encode_basic(output: BasicOutput) -> bytes:
+    conditions = output.unlock_conditions
+    if len(conditions) == 1 and isinstance(condition := conditions[0], AddressCondition) and not output.native_tokens:
+        plain = PLAIN_OUTPUT.pack(BasicOutput.KIND, output.amount, PLAIN, condition.address)
+        return plain + encode_set(output.features, FEATURES)
     return b"".join(
         (
             _encode_head(output),
-            encode_set(output.unlock_conditions, CONDITIONS),
+            encode_set(conditions, CONDITIONS),
             encode_set(output.features, FEATURES),
         )
     )
