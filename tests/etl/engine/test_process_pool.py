@@ -6,8 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from etl.engine import process_pool
@@ -43,11 +45,23 @@ def end_by_signal(number: int) -> int:
     return number
 
 
+def make_array(number: int) -> bool:
+    """Makes an Arrow array. Returns whether pandas was imported."""
+    assert pa.array([number]).to_pylist() == [number]
+    return "pandas" in sys.modules
+
+
 @pytest.fixture
 def workers() -> Iterator[None]:
     with pool_scope():
         start_workers(PROCESSES)
         yield
+
+
+@pytest.mark.usefixtures("workers")
+def test_workers_do_not_import_pandas_for_arrays() -> None:
+    assert find_spec("pandas") is not None
+    assert [*run_tasks(make_array, range(4), processes=PROCESSES, size=LARGE)] == [False] * 4
 
 
 @pytest.mark.usefixtures("workers")
