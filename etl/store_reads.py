@@ -7,7 +7,6 @@ import asyncio
 import json
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import count
 from typing import Any, TypeVar
 
@@ -362,4 +361,4 @@ def _named(output_id: bytes, row: Row) -> dict[str, Any] | None:
         return None
     output = decode_output(row["data"])
     assert not isinstance(output, TreasuryOutput)
-    return asdict(named(output, output_id))
+    return named(output, output_id)._asdict()

@@ -4,7 +4,6 @@ Fields that only Stardust outputs have are a nested struct, which is null for al
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 import pyarrow as pa
 
@@ -89,7 +88,7 @@ class OutputColumn:
             )
         )
         for each, own in zip(outputs, ids, strict=True):
-            self._stardust.row(astuple(named(each, own)))
+            self._stardust.row(named(each, own))
 
     def array(self) -> pa.ListArray:
         """The column with items of type OUTPUT."""

@@ -6,7 +6,7 @@ messages are one more copy beside those of the files. The table `milestones` is 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -276,6 +276,6 @@ def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
         else:
             # Before any expiration, so that it is the owner whom the output names.
             owner, data = stardust_outputs.owner_at(output, 0), stardust_outputs.encode_output(output)
-            names = asdict(named(output, each.output_id))
+            names = named(output, each.output_id)._asdict()
         booked = (None, None) if each.booked is None else (each.booked[0], 1_000 * each.booked[1])
         yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, *booked, names)

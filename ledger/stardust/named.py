@@ -3,16 +3,15 @@
 They are read from the value alone. Its owner at a given time is `outputs.owner_at`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ledger.stardust.outputs import chain_id
 from ledger.stardust.values import (
-    AliasOutput,
+    BasicOutput,
     Expiration,
-    FoundryOutput,
     Governor,
     Issuer,
-    NftOutput,
     Sender,
     StateController,
     StorageDepositReturn,
@@ -22,8 +21,7 @@ from ledger.stardust.values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """Properties of an output, None if it has no such property. Addresses include their type byte; times are unix
     seconds.
     """
@@ -42,26 +40,27 @@ class Named:
     native_tokens: int = 0
 
 
+_PROPERTIES: Mapping[type, Sequence[tuple[str, str]]] = {
+    StorageDepositReturn: (
+        ("storage_deposit_return", "return_address"),
+        ("storage_deposit_return_amount", "amount"),
+    ),
+    Timelock: (("timelock", "unix_time"),),
+    Expiration: (("expiration", "unix_time"), ("expiration_return", "return_address")),
+    StateController: (("state_controller", "address"),),
+    Governor: (("governor", "address"),),
+    Sender: (("sender", "address"),),
+    Issuer: (("issuer", "address"),),
+    Tag: (("tag", "tag"),),
+}
+"""Which fields of an unlock condition or feature are which properties."""
+
+
 def named(output: TransferOutput, output_id: bytes) -> Named:
     """The properties of an output. `native_tokens` is the number of different tokens."""
     found: dict[str, bytes | int | None] = {"chain_id": chain_id(output, output_id)}
-    immutable = output.immutable_features if isinstance(output, AliasOutput | FoundryOutput | NftOutput) else ()
+    immutable = () if isinstance(output, BasicOutput) else output.immutable_features
     for each in (*output.unlock_conditions, *output.features, *immutable):
-        match each:
-            case StorageDepositReturn(address, amount):
-                found |= {"storage_deposit_return": address, "storage_deposit_return_amount": amount}
-            case Timelock(unix_time):
-                found["timelock"] = unix_time
-            case Expiration(address, unix_time):
-                found |= {"expiration": unix_time, "expiration_return": address}
-            case StateController(address):
-                found["state_controller"] = address
-            case Governor(address):
-                found["governor"] = address
-            case Sender(address):
-                found["sender"] = address
-            case Issuer(address):
-                found["issuer"] = address
-            case Tag(tag):
-                found["tag"] = tag
+        for name, value in _PROPERTIES.get(type(each), ()):
+            found[name] = getattr(each, value)
     return Named(native_tokens=len(output.native_tokens), **found)  # type: ignore[arg-type]
