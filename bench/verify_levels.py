@@ -21,12 +21,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from db.connect import StoreSettings
 from etl.lake.checked import Checked
 from etl.sources import milestones_of, read_cone
+from etl.sources.cone import TRANSACTIONS
 from etl.sources.files import archive_files
 from etl.sources.genesis import open_genesis
 from etl.sources.lines import lines
 from etl.sources.unpacking import open_stream
 from etl.verification.cone_verification import Copy, check_copy
-from etl.verification.milestone_checks import TRANSACTIONS, Proof, prove
+from etl.verification.milestone_checks import Proof, prove
 from ledger import ids
 from ledger.chrysalis import conflicts as chrysalis_conflicts
 from ledger.chrysalis import transaction as chrysalis_transaction
@@ -94,7 +95,7 @@ def measure(archive: Archive, rounds: int) -> list[Step]:
         lambda: [_prove(each, None) for each in checked],
         lambda: [_prove(each, archive.coordinator) for each in checked],
         lambda: [*_replay(archive, checked)],
-        lambda: [blake2b(data, digest_size=32).digest() for each in checked for _, data in each.messages],
+        lambda: [blake2b(entry.data, digest_size=32).digest() for each in checked for entry in each.messages],
         partial(_verify, of_milestones),
         partial(_verify, of_transactions),
     ]
@@ -153,8 +154,8 @@ def _apply(
     """Applies the transactions of one milestone."""
     index = checked.milestone_index
     spends: list[Any] = [
-        (entry.message_id, checked.codec.decode(data).payload)
-        for entry, data in checked.messages
+        (entry.message_id, checked.codec.decode(entry.data).payload)
+        for entry in checked.messages
         if isinstance(entry.message.payload, TRANSACTIONS)
     ]
     if not isinstance(checked.milestone, stardust_values.Milestone):
@@ -175,7 +176,7 @@ def _of_milestones(checked: Sequence[Checked]) -> Iterator[Signed]:
 
 def _of_transactions(checked: Sequence[Checked]) -> Iterator[Signed]:
     for each in checked:
-        for entry, _ in each.messages:
+        for entry in each.messages:
             payload = entry.message.payload
             if isinstance(payload, stardust_values.Transaction):
                 essence, unlocks = stardust_transaction.encode_essence(payload.essence), payload.unlocks

@@ -137,6 +137,7 @@ async def read_milestone(store: Store, milestone_index: int) -> Cone:
                     Entry(
                         bytes.fromhex(message["message_id"]),
                         codec.decode(message["message"]),
+                        message["message"],
                         message["milestone_index"],
                         message["inclusion_state"],
                         message["conflict_reason"],

@@ -20,7 +20,7 @@ from ledger.stardust import values as stardust_values
 
 def milestone_line(checked: Checked) -> bytes:
     """The line of a complete milestone, with its line feed."""
-    milestone, entries = checked.milestone, [entry for entry, _ in checked.messages]
+    milestone, entries = checked.milestone, checked.messages
     head: dict[str, Any]
     if isinstance(milestone, stardust_values.Milestone):
         head = {

@@ -94,7 +94,7 @@ def merge(
         for (place,) in plan.pending["copies"].to_pylist():
             checked = checks.pending(readers.copy(place, None))
             done.faults += map(fault_of, checked.rejects)
-            pending |= {entry.message_id: pending_line(entry) for entry, _ in checked.messages}
+            pending |= {entry.message_id: pending_line(entry) for entry in checked.messages}
         if pending:
             write_durably(kept, b"".join(line for _, line in sorted(pending.items())))
             sync(into)

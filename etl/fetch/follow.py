@@ -299,7 +299,7 @@ class _Following:
             if (await node.metadata(self._codec, message_id)).referenced_by is not None:
                 return None
             data = await node.raw(self._codec, message_id)
-            entry = Entry(message_id, self._codec.decode(data), None, None, None)
+            entry = Entry(message_id, self._codec.decode(data), data, None, None, None)
         except (Fault, CodecError) as fault:
             self._all.faults[fault.kind if isinstance(fault, Fault) else UNREADABLE] += 1
             return None

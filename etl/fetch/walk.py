@@ -170,10 +170,9 @@ class Walk:
         for message_id in sorted(self.message_ids):
             metadata = self._metadata[message_id]
             assert metadata is not None
-            message = self._decode(message_id)
-            cone.entries.append(
-                Entry(message_id, message, metadata.referenced_by, metadata.inclusion_state, metadata.conflict_reason)
-            )
+            message, data = self._decode(message_id), self._bytes[message_id]
+            state, conflict = metadata.inclusion_state, metadata.conflict_reason
+            cone.entries.append(Entry(message_id, message, data, metadata.referenced_by, state, conflict))
         checked = self._checks.cone(self.milestone_index, cone, "")
         if checked.verified in (None, BELIEVED):
             # The bytes are correct, so the node's metadata is wrong: the end of the cone, or an inclusion state.

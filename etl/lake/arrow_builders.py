@@ -1,62 +1,58 @@
-"""Builders of nested Arrow columns. Values are appended per field and become arrays with offsets and positions.
+"""Builders of nested Arrow columns. Values are appended as tuples and become arrays with offsets and positions.
 
 A null costs one number, whatever its type, because most messages have few of the possible fields. The builders do not
 know the meaning of a column.
 """
 
 from array import array
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Fields: TypeAlias = Mapping[str, pa.DataType]
+"""The fields of a struct, in the order of the values of its tuples."""
 
 
 class ListColumn:
     """A list column of structs, or of plain values."""
 
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = fields
+    def __init__(self) -> None:
         self._offsets = array("i", (0,))
-        self._values: list[list[Any]] = [[] for _ in fields]
+        self._items: list[Any] = []
 
-    def rows(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Appends a list, given as a column per field."""
-        for values, column in zip(self._values, columns, strict=True):
-            values.extend(column)
-        self._offsets.append(len(self._values[0]))
+    def add(self, items: Iterable[Any]) -> None:
+        """Appends a list: a tuple for each struct, or plain values."""
+        self._items.extend(items)
+        self._offsets.append(len(self._items))
 
-    def empty(self) -> None:
-        """Appends an empty list."""
-        self._offsets.append(len(self._values[0]))
+    def add_all(self, lists: Sequence[Sequence[Any]]) -> None:
+        """Appends several lists."""
+        self._offsets.extend([*accumulate(map(len, lists), initial=len(self._items))][1:])
+        self._items.extend(chain.from_iterable(lists))
 
     def array(self, kind: pa.DataType) -> pa.ListArray:
         """The column, with plain values."""
-        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), pa.array(self._values[0], kind))
+        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), pa.array(self._items, kind))
 
-    def struct_array(self, kinds: Sequence[pa.DataType], extra: dict[str, pa.Array] | None = None) -> pa.ListArray:
+    def struct_array(self, fields: Fields, extra: Mapping[str, pa.Array] | None = None) -> pa.ListArray:
         """The column, with structs. `extra` contains further fields with an item per struct."""
-        arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
-        names = [*self._fields, *(extra or {})]
-        struct = pa.StructArray.from_arrays([*arrays, *(extra or {}).values()], names=names)
-        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), struct)
+        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), _structs(self._items, fields, extra))
 
 
 class StructColumn:
-    """A nullable struct column. Its fields and those in `extra` contain only the rows that are not null."""
+    """A nullable struct column."""
 
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = fields
-        self._values: list[list[Any]] = [[] for _ in fields]
+    def __init__(self) -> None:
+        self._rows: list[Sequence[Any]] = []
         self._positions: list[int | None] = []
-        self._count = 0
 
     def row(self, values: Sequence[Any]) -> None:
         """Appends a struct."""
-        for column, value in zip(self._values, values, strict=True):
-            column.append(value)
-        self._positions.append(self._count)
-        self._count += 1
+        self._positions.append(len(self._rows))
+        self._rows.append(values)
 
     def null(self) -> None:
         """Appends a null."""
@@ -66,9 +62,13 @@ class StructColumn:
         """Appends several nulls."""
         self._positions.extend([None] * count)
 
-    def array(self, kinds: Sequence[pa.DataType], extra: dict[str, pa.Array] | None = None) -> pa.StructArray:
-        """The column. `extra` contains further fields with a value per struct."""
-        arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
-        names = [*self._fields, *(extra or {})]
-        struct = pa.StructArray.from_arrays([*arrays, *(extra or {}).values()], names=names)
-        return pc.take(struct, pa.array(self._positions, pa.int32()))
+    def array(self, fields: Fields, extra: Mapping[str, pa.Array] | None = None) -> pa.StructArray:
+        """The column. `extra` contains further fields with a value per struct that is not null."""
+        return pc.take(_structs(self._rows, fields, extra), pa.array(self._positions, pa.int32()))
+
+
+def _structs(rows: Sequence[Sequence[Any]], fields: Fields, extra: Mapping[str, pa.Array] | None) -> pa.StructArray:
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else [()] * len(fields)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, fields.values(), strict=True)]
+    further = extra or {}
+    return pa.StructArray.from_arrays([*arrays, *further.values()], names=[*fields, *further])

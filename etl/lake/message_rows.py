@@ -5,21 +5,20 @@ because every message of a load passes through here. The DDL is the only declara
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from etl.lake.arrow_builders import ListColumn, StructColumn
 from etl.lake.checked import Checked
 from etl.lake.output_rows import OUTPUT, U64, OutputColumn
-from etl.sources.cone import Message
+from etl.sources.cone import TRANSACTIONS
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.codec import Indexation, SigLockedSingle, SignatureUnlock, TreasuryInput
-from ledger.eras import CHRYSALIS, Codec
+from ledger.eras import CHRYSALIS
 from ledger.ids import ed25519_address, message_id, milestone_id, output_id, transaction_id
 from ledger.stardust import codec as stardust
 from ledger.stardust import values as v2
@@ -76,20 +75,20 @@ class MessageRows:
     def __init__(self) -> None:
         self.count = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in _FLAT}
-        self._parents = ListColumn(("parent",))
+        self._parents = ListColumn()
         self._network_ids = array("Q")
         self._nonces = array("Q")
-        self._tagged = StructColumn(("tag", "data"))
-        self._transaction = StructColumn(("transaction_id",))
-        self._inputs = ListColumn(("kind", "output_id"))
+        self._tagged = StructColumn()
+        self._transaction = StructColumn()
+        self._inputs = ListColumn()
         self._outputs = OutputColumn()
-        self._unlocks = ListColumn(("kind", "public_key", "signature", "reference", "address"))
-        self._transaction_tagged = StructColumn(("tag", "data"))
-        self._milestone = StructColumn(("milestone_id", "milestone_index", "timestamp", "payload", "block_id"))
-        self._receipt = StructColumn(("migrated_at", "treasury_input", "treasury_amount", "payload"))
+        self._unlocks = ListColumn()
+        self._transaction_tagged = StructColumn()
+        self._milestone = StructColumn()
+        self._receipt = StructColumn()
         self._funds = OutputColumn()
-        self._parameters = StructColumn(("target_milestone_index", "protocol_version", "params"))
-        self._reject = StructColumn(("file", "line", "item", "reason"))
+        self._parameters = StructColumn()
+        self._reject = StructColumn()
 
     def add(self, checked: Checked) -> None:
         """Adds all messages and rejects of a milestone, and in Stardust the payload of the milestone."""
@@ -97,94 +96,76 @@ class MessageRows:
         micros = None
         if milestone is not None and milestone.timestamp <= MAX_TIMESTAMP_S:
             micros = milestone.timestamp * 1_000_000
-        own = _own_message(checked)
-        places: Sequence[int] = range(len(checked.messages))
-        proofs: Iterable[bytes | None] = repeat(None)
-        if checked.kept is not None:
-            places, proofs = checked.kept.places, checked.kept.proofs
-        for place, proof, (entry, data) in zip(places, proofs, checked.messages, strict=False):
-            self._add_row(
-                entry.message_id,
-                index,
-                place if checked.verified else None,
-                micros,
-                version,
-                data,
-                entry.inclusion_state,
-                entry.conflict_reason,
-                checked.verified,
-                proof,
-            )
-            self._add_message(entry.message, data, checked.codec, is_own=entry.message_id == own)
-            self._reject.null()
+        of_index = {"milestone_index": index, "lake_range": index // LAKE_RANGE, "version": version}
+        of_all = {**of_index, "timestamp": micros, "verified": checked.verified}
+        self._add_messages(checked, of_all)
         if isinstance(milestone, v2.Milestone):
             size = len(checked.messages) if checked.kept is None else checked.kept.cone_size
             size_of_cone = size if checked.verified else None
-            self._add_row(None, index, size_of_cone, micros, version, None, None, None, checked.verified, None)
-            self._add_payload(milestone)
+            self._add_rows(1, **of_all, white_flag_index=size_of_cone, payload_kind=milestone.KIND)
+            self._add_nothing()
+            self._add_stardust_milestone(milestone, message_id(stardust.milestone_block_bytes(milestone)))
             self._reject.null()
         for reject in checked.rejects:
-            self._add_row(None, index, None, None, version, None, None, None, None, None)
-            self._add_nothing(payload_kind=None)
+            self._add_rows(1, **of_index)
+            self._add_nothing()
             self._milestone.null()
             self._reject.row((reject.file, reject.line, reject.item, reject.reason))
 
-    def _add_row(self, *values: Any) -> None:
-        for name, value in zip(_ROW, values, strict=True):
-            self._columns[name].append(value)
-        self.count += 1
+    def _add_rows(self, count: int, **columns: Any) -> None:
+        """Adds rows of the flat columns: a list of values, or one value for all. Other columns are null."""
+        for name, values in self._columns.items():
+            given = columns.get(name)
+            values += given if isinstance(given, list) else [given] * count
+        self.count += count
 
-    def _add_message(self, message: Message, data: bytes, codec: Codec, *, is_own: bool) -> None:
-        self._network_ids.extend((message.network_id if isinstance(message, chrysalis.Message) else 0, 0))
-        self._nonces.extend((message.nonce, 0))
-        self._parents.rows([message.parents])
-        payload = message.payload
-        self._columns["payload_kind"].append(None if payload is None else payload.KIND)
-        if isinstance(payload, Indexation | v2.TaggedData):
-            self._tagged.row(_tag(payload))
-        else:
-            self._tagged.null()
-        if isinstance(payload, chrysalis.Transaction | v2.Transaction):
-            self._add_transaction(payload, transaction_id(codec.payload_bytes(data)))
-        else:
-            self._transaction.null()
-        if isinstance(payload, chrysalis.Milestone):
-            self._add_milestone(payload, is_own=is_own)
-        elif isinstance(payload, v2.Milestone):
-            self._add_stardust_milestone(payload, None)
-        else:
-            self._milestone.null()
+    def _add_messages(self, checked: Checked, of_all: dict[str, Any]) -> None:
+        entries, kept = checked.messages, checked.kept
+        messages = [entry.message for entry in entries]
+        payloads = [message.payload for message in messages]
+        places = range(len(entries)) if kept is None else kept.places
+        self._add_rows(
+            len(entries),
+            **of_all,
+            message_id=[entry.message_id for entry in entries],
+            white_flag_index=[*places] if checked.verified else None,
+            message=[entry.data for entry in entries],
+            inclusion_state=[entry.inclusion_state for entry in entries],
+            conflict_reason=[entry.conflict_reason for entry in entries],
+            payload_kind=[None if payload is None else payload.KIND for payload in payloads],
+            proof=None if kept is None else [*kept.proofs],
+        )
+        self._network_ids.extend(each.network_id if isinstance(each, chrysalis.Message) else 0 for each in messages)
+        self._nonces.extend(message.nonce for message in messages)
+        self._parents.add_all([message.parents for message in messages])
+        self._reject.nulls(len(entries))
+        own = _own_message(checked)
+        for entry, payload in zip(entries, payloads, strict=True):
+            if isinstance(payload, _TAGGED):
+                self._tagged.row(_tag(payload))
+            else:
+                self._tagged.null()
+            if isinstance(payload, TRANSACTIONS):
+                self._add_transaction(payload, transaction_id(checked.codec.payload_bytes(entry.data)))
+            else:
+                self._transaction.null()
+            if isinstance(payload, chrysalis.Milestone):
+                self._add_milestone(payload, is_own=entry.message_id == own)
+            elif isinstance(payload, v2.Milestone):
+                self._add_stardust_milestone(payload, None)
+            else:
+                self._milestone.null()
 
     def _add_transaction(self, payload: chrysalis.Transaction | v2.Transaction, identity: bytes) -> None:
         self._transaction.row((identity,))
         essence = payload.essence
-        inputs = essence.inputs
-        self._inputs.rows(
-            (
-                [each.KIND for each in inputs],
-                [
-                    each.milestone_id if isinstance(each, TreasuryInput) else output_id(each.transaction_id, each.index)
-                    for each in inputs
-                ],
-            )
-        )
-        unlocks: Sequence[v2.Unlock]
+        self._inputs.add([(each.KIND, _spent_output(each)) for each in essence.inputs])
         if isinstance(payload, chrysalis.Transaction):
             self._outputs.add(identity, payload.essence.outputs)
-            unlocks = payload.unlock_blocks
+            self._unlocks.add(map(_unlock, payload.unlock_blocks))
         else:
             self._outputs.add_stardust(identity, payload.essence.outputs)
-            unlocks = payload.unlocks
-        signed = [each if isinstance(each, SignatureUnlock) else None for each in unlocks]
-        self._unlocks.rows(
-            (
-                [each.KIND for each in unlocks],
-                [None if each is None else each.public_key for each in signed],
-                [None if each is None else each.signature for each in signed],
-                [None if isinstance(each, SignatureUnlock) else each.index for each in unlocks],
-                [None if each is None else ed25519_address(each.public_key) for each in signed],
-            )
-        )
+            self._unlocks.add(map(_unlock, payload.unlocks))
         if essence.payload is None:
             self._transaction_tagged.null()
         else:
@@ -201,11 +182,6 @@ class MessageRows:
             return
         self._add_receipt(receipt.migrated_at, receipt.transaction, chrysalis.encode_payload(receipt))
         self._funds.add(identity, [SigLockedSingle(fund.address, fund.deposit) for fund in receipt.funds])
-
-    def _add_payload(self, milestone: v2.Milestone) -> None:
-        """Adds the milestone itself, separate from its cone."""
-        self._add_nothing(payload_kind=milestone.KIND)
-        self._add_stardust_milestone(milestone, message_id(stardust.milestone_block_bytes(milestone)))
 
     def _add_stardust_milestone(self, payload: v2.Milestone, block_id: bytes | None) -> None:
         """Adds the values of a milestone. `block_id` is None for a block of a cone, whose milestone is counted in its
@@ -232,35 +208,32 @@ class MessageRows:
     def _add_receipt(self, migrated_at: int, treasury: chrysalis.TreasuryTransaction, data: bytes) -> None:
         self._receipt.row((_index(migrated_at), treasury.input.milestone_id, treasury.output.amount, data))
 
-    def _add_nothing(self, *, payload_kind: int | None) -> None:
+    def _add_nothing(self) -> None:
         """Adds nulls for the fields that a row without a message does not have."""
-        self._network_ids.extend((0, 0))
-        self._nonces.extend((0, 0))
-        self._parents.empty()
-        self._columns["payload_kind"].append(payload_kind)
+        self._network_ids.append(0)
+        self._nonces.append(0)
+        self._parents.add(())
         self._tagged.null()
         self._transaction.null()
 
     def batch(self) -> pa.RecordBatch:
         """The rows so far, in the order of DECODED_DDL."""
         flat = {name: pa.array(self._columns[name], kind) for name, kind in _FLAT.items()}
-        lake_range = [None if m is None else m // LAKE_RANGE for m in self._columns["milestone_index"]]
-        tagged = self._transaction_tagged.array((pa.binary(), pa.binary()))
         transaction = self._transaction.array(
-            (pa.binary(),),
+            {"transaction_id": pa.binary()},
             extra={
-                "inputs": self._inputs.struct_array((pa.int8(), pa.binary())),
+                "inputs": self._inputs.struct_array(_INPUT),
                 "outputs": self._outputs.array(),
-                "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32(), pa.binary())),
-                "tagged_data": tagged,
+                "unlocks": self._unlocks.struct_array(_UNLOCK),
+                "tagged_data": self._transaction_tagged.array(_TAGGED_FIELDS),
             },
         )
-        receipt = self._receipt.array((pa.int32(), pa.binary(), U64, pa.binary()), extra={"funds": self._funds.array()})
-        parameters = self._parameters.array((pa.int32(), pa.int16(), pa.binary()))
+        receipt = self._receipt.array(_RECEIPT, extra={"funds": self._funds.array()})
+        parameters = self._parameters.array(_PARAMETERS)
         arrays = {
             "message_id": flat["message_id"],
             "milestone_index": flat["milestone_index"],
-            "lake_range": pa.array(lake_range, pa.int32()),
+            "lake_range": flat["lake_range"],
             "white_flag_index": flat["white_flag_index"],
             "timestamp": flat["timestamp"],
             "version": flat["version"],
@@ -274,14 +247,11 @@ class MessageRows:
             "conflict_reason": flat["conflict_reason"],
             "verified": flat["verified"],
             "payload_kind": flat["payload_kind"],
-            "tagged_data": self._tagged.array((pa.binary(), pa.binary())),
+            "tagged_data": self._tagged.array(_TAGGED_FIELDS),
             "transaction": transaction,
-            "milestone": self._milestone.array(
-                (pa.binary(), pa.int32(), pa.int64(), pa.binary(), pa.binary()),
-                extra={"receipt": receipt, "parameters": parameters},
-            ),
+            "milestone": self._milestone.array(_MILESTONE, extra={"receipt": receipt, "parameters": parameters}),
             "proof": flat["proof"],
-            "reject": self._reject.array((pa.string(), pa.int32(), pa.string(), pa.string())),
+            "reject": self._reject.array(_REJECT),
         }
         return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
@@ -289,6 +259,7 @@ class MessageRows:
 _FLAT: dict[str, pa.DataType] = {
     "message_id": pa.binary(),
     "milestone_index": pa.int32(),
+    "lake_range": pa.int32(),
     "white_flag_index": pa.int32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "version": pa.int8(),
@@ -299,15 +270,39 @@ _FLAT: dict[str, pa.DataType] = {
     "proof": pa.binary(),
     "payload_kind": pa.int8(),
 }
+_TAGGED_FIELDS = {"tag": pa.binary(), "data": pa.binary()}
+_INPUT = {"kind": pa.int8(), "output_id": pa.binary()}
+_UNLOCK = {
+    "kind": pa.int8(),
+    "public_key": pa.binary(),
+    "signature": pa.binary(),
+    "reference": pa.int32(),
+    "address": pa.binary(),
+}
+_MILESTONE = {
+    "milestone_id": pa.binary(),
+    "milestone_index": pa.int32(),
+    "timestamp": pa.int64(),
+    "payload": pa.binary(),
+    "block_id": pa.binary(),
+}
+_RECEIPT = {
+    "migrated_at": pa.int32(),
+    "treasury_input": pa.binary(),
+    "treasury_amount": U64,
+    "payload": pa.binary(),
+}
+_PARAMETERS = {"target_milestone_index": pa.int32(), "protocol_version": pa.int16(), "params": pa.binary()}
+_REJECT = {"file": pa.string(), "line": pa.int32(), "item": pa.string(), "reason": pa.string()}
 _NO_NETWORK = pa.scalar(None, U64)
-_ROW = tuple(name for name in _FLAT if name != "payload_kind")
+_TAGGED = (Indexation, v2.TaggedData)
 
 
 def _own_message(checked: Checked) -> bytes | None:
     """The message that carries a Chrysalis milestone: the first in white-flag order, else by id."""
     own = (
         entry.message_id
-        for entry, _ in checked.messages
+        for entry in checked.messages
         if isinstance(entry.message, chrysalis.Message)
         and (milestone := chrysalis.milestone_of(entry.message)) is not None
         and milestone.index == checked.milestone_index
@@ -324,6 +319,18 @@ def _tag(payload: Indexation | v2.TaggedData) -> tuple[bytes, bytes]:
     return (payload.index if isinstance(payload, Indexation) else payload.tag), payload.data
 
 
-def _u64_array(pairs: "array[int]") -> pa.Array:
+def _spent_output(spent: chrysalis.Input) -> bytes:
+    return spent.milestone_id if isinstance(spent, TreasuryInput) else output_id(spent.transaction_id, spent.index)
+
+
+def _unlock(unlock: v2.Unlock) -> tuple[int, bytes | None, bytes | None, int | None, bytes | None]:
+    if isinstance(unlock, SignatureUnlock):
+        return unlock.KIND, unlock.public_key, unlock.signature, None, ed25519_address(unlock.public_key)
+    return unlock.KIND, None, None, unlock.index, None
+
+
+def _u64_array(numbers: "array[int]") -> pa.Array:
     """u64 values as decimal(20, 0): each is the low half of a 128-bit little-endian number whose high half is zero."""
-    return pa.Array.from_buffers(U64, len(pairs) // 2, [None, pa.py_buffer(pairs.tobytes())])
+    pairs = np.zeros((len(numbers), 2), np.uint64)
+    pairs[:, 0] = numbers
+    return pa.Array.from_buffers(U64, len(numbers), [None, pa.py_buffer(pairs)])

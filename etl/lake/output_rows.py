@@ -58,39 +58,34 @@ class OutputColumn:
     """Lists of outputs, a list per row."""
 
     def __init__(self) -> None:
-        self._outputs = ListColumn(tuple(_FIELDS))
-        self._stardust = StructColumn(tuple(_STARDUST))
+        self._outputs = ListColumn()
+        self._stardust = StructColumn()
 
     def add(self, identity: bytes, outputs: Sequence[chrysalis.Output]) -> None:
         """Appends the outputs that a Chrysalis transaction, or the receipt of a milestone, created."""
-        self._outputs.rows(
+        self._outputs.add(
             (
-                [each.KIND for each in outputs],
-                [None if isinstance(each, TreasuryOutput) else each.address for each in outputs],
-                [each.amount for each in outputs],
-                [output_id(identity, position) for position in range(len(outputs))],
-                [chrysalis.encode_output(each) for each in outputs],
+                each.KIND,
+                None if isinstance(each, TreasuryOutput) else each.address,
+                each.amount,
+                output_id(identity, position),
+                chrysalis.encode_output(each),
             )
+            for position, each in enumerate(outputs)
         )
         self._stardust.nulls(len(outputs))
 
     def add_stardust(self, identity: bytes, outputs: Sequence[v2.TransferOutput]) -> None:
         """Appends the outputs of a Stardust transaction or receipt. Migrated funds are basic outputs."""
-        ids = [output_id(identity, position) for position in range(len(outputs))]
-        self._outputs.rows(
-            (
-                [each.KIND for each in outputs],
-                # No expiration is before this time.
-                [stardust.owner_at(each, 0) for each in outputs],
-                [each.amount for each in outputs],
-                ids,
-                [stardust.encode_output(each) for each in outputs],
-            )
-        )
-        for each, own in zip(outputs, ids, strict=True):
+        items = []
+        for position, each in enumerate(outputs):
+            own = output_id(identity, position)
+            # No expiration is before this time.
+            owner = stardust.owner_at(each, 0)
+            items.append((each.KIND, owner, each.amount, own, stardust.encode_output(each)))
             self._stardust.row(named(each, own))
+        self._outputs.add(items)
 
     def array(self) -> pa.ListArray:
         """The column with items of type OUTPUT."""
-        stardust = self._stardust.array(tuple(_STARDUST.values()))
-        return self._outputs.struct_array(tuple(_FIELDS.values()), {"stardust": stardust})
+        return self._outputs.struct_array(_FIELDS, {"stardust": self._stardust.array(_STARDUST)})

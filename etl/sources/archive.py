@@ -20,6 +20,7 @@ from etl.sources.fields import (
     read_milestone_index,
 )
 from ledger.chrysalis.archive_json import message_from_archive, milestone_from_archive
+from ledger.chrysalis.codec import encode_message
 from ledger.chrysalis.json import JsonError
 from ledger.reader import CodecError
 
@@ -54,11 +55,13 @@ class MessageMap:
         cone = Cone(index, milestone_from_archive(milestone) if milestone is not None else None)
         for text, value in document["messages"].items():
             try:
-                message, metadata = _pair(text, value)
+                value, metadata = _pair(text, value)
+                message_id, message = read_message_id(text, "messages"), message_from_archive(value)
                 cone.entries.append(
                     Entry(
-                        read_message_id(text, "messages"),
-                        message_from_archive(message),
+                        message_id,
+                        message,
+                        encode_message(message),
                         metadata.get("referencedByMilestoneIndex"),
                         bee_inclusion_state(metadata.get("ledgerInclusionState")),
                         bee_conflict_reason(metadata.get("conflictReason")),
@@ -92,10 +95,13 @@ class RecordList:
         cone = Cone(index, milestone_from_archive(payload.get("data", payload)) if payload else None)
         for text, record in _records(document):
             try:
+                message_id = read_message_id(text, "message_id")
+                message = message_from_archive(untagged(record.get("message")))
                 cone.entries.append(
                     Entry(
-                        read_message_id(text, "message_id"),
-                        message_from_archive(untagged(record.get("message"))),
+                        message_id,
+                        message,
+                        encode_message(message),
                         record.get("milestone_index"),
                         bee_inclusion_state(record.get("inclusion_state")),
                         bee_conflict_reason(record.get("conflict_reason")),

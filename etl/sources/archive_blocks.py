@@ -14,7 +14,7 @@ from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 from ledger.stardust import codec as stardust
 from ledger.stardust.json_parse import pack_block_json
-from ledger.stardust.values import Block, Milestone
+from ledger.stardust.values import Milestone
 
 TAG = "Shimmer"
 
@@ -35,7 +35,7 @@ class BlockRecords:
 
     def read(self, document: Any) -> list[Cone]:
         """Reads a cone: the milestone from its record, the blocks from the others."""
-        payload = _block(document["milestone"]["message"]).payload
+        payload = stardust.decode_block(_packed(document["milestone"]["message"])).payload
         if not isinstance(payload, Milestone):
             raise JsonError("milestone.message", "a block that carries a milestone")
         cone = Cone(payload.index, payload, codec=STARDUST)
@@ -48,10 +48,12 @@ def _take(cone: Cone, record: Any, path: str) -> None:
     record = record if isinstance(record, dict) else {}
     item = str(untagged(record.get("message_id", path))).removeprefix("0x")
     try:
+        identity, data = read_message_id(item, "message_id"), _packed(record)
         cone.entries.append(
             Entry(
-                read_message_id(item, "message_id"),
-                _block(record),
+                identity,
+                stardust.decode_block(data),
+                data,
                 record.get("milestone_index"),
                 bee_inclusion_state(record.get("inclusion_state")),
                 bee_conflict_reason(record.get("conflict_reason")),
@@ -61,8 +63,9 @@ def _take(cone: Cone, record: Any, path: str) -> None:
         cone.rejected.append(RejectedItem(item, str(error)))
 
 
-def _block(record: dict[str, Any]) -> Block:
+def _packed(record: dict[str, Any]) -> bytes:
+    """The bytes of a record's block."""
     tagged = record.get("message")
     if not has_key(tagged, TAG):
         raise JsonError("message", f"a block tagged {TAG}, as the milestone is")
-    return stardust.decode_block(pack_block_json(untagged(tagged)))
+    return pack_block_json(untagged(tagged))

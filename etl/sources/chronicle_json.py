@@ -203,9 +203,11 @@ def _take(cone: Cone, records: Iterable[Any], id_key: str) -> None:
             item = block_id.hex()
             metadata = record["metadata"]
             reason = metadata.get("conflict_reason")
+            data = _binary(record["raw"], "raw")
             entry = Entry(
                 block_id,
-                stardust.decode_block(_binary(record["raw"], "raw")),
+                stardust.decode_block(data),
+                data,
                 metadata.get("referenced_by_milestone_index"),
                 read_inclusion_state(metadata.get("inclusion_state"), "metadata.inclusion_state"),
                 read_conflict_reason(CONFLICT_REASONS.get(reason, reason), "metadata.conflict_reason"),

@@ -13,6 +13,9 @@ from ledger.stardust import values as stardust_values
 Message: TypeAlias = chrysalis.Message | stardust_values.Block
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 
+TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
+"""The payloads that may change the ledger."""
+
 NO_TRANSACTION, INCLUDED, CONFLICTING = 0, 1, 2
 """The values of inclusion_state in the tables (db/schema)."""
 
@@ -29,10 +32,13 @@ INCLUSION_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message as a source contains it. `referenced_by` is None if no milestone references it."""
+    """A message as a source contains it. `data`: its canonical bytes. `referenced_by` is None if no milestone
+    references it.
+    """
 
     message_id: bytes
     message: Message
+    data: bytes
     referenced_by: int | None
     inclusion_state: int | None
     conflict_reason: int | None

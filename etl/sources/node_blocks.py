@@ -86,7 +86,7 @@ def _take(cone: Cone, record: Any, path: str) -> None:
 
 
 def _entry(record: Any) -> Entry:
-    if not isinstance(record, dict) or not {"id", "block"} <= record.keys():
+    if not isinstance(record, dict) or "id" not in record or "block" not in record:
         raise JsonError("block", "an object with id and block")
     metadata = {} if record.get("metadata") is None else record["metadata"]
     if not isinstance(metadata, dict):
@@ -101,6 +101,7 @@ def _entry(record: Any) -> Entry:
     return Entry(
         block_id,
         stardust.decode_block(data),
+        data,
         metadata.get("referencedByMilestoneIndex"),
         read_inclusion_state(metadata.get("ledgerInclusionState"), "metadata.ledgerInclusionState"),
         read_conflict_reason(metadata.get("conflictReason"), "metadata.conflictReason"),

@@ -68,7 +68,7 @@ def _take(cone: Cone, record: Any, path: str) -> None:
 
 
 def _entry(record: Any) -> Entry:
-    if not isinstance(record, dict) or not {"id", "message"} <= record.keys():
+    if not isinstance(record, dict) or "id" not in record or "message" not in record:
         raise JsonError("message", "an object with id and message")
     metadata = {} if record.get("metadata") is None else record["metadata"]
     if not isinstance(metadata, dict):
@@ -78,11 +78,13 @@ def _entry(record: Any) -> Entry:
     if metadata.get("messageId", text) != text:
         raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
     message = parse_message_json(record["message"])
-    if "bytes_hex" in record and record["bytes_hex"] != encode_message(message).hex():
+    data = encode_message(message)
+    if "bytes_hex" in record and record["bytes_hex"] != data.hex():
         raise JsonError("bytes_hex", "the bytes of the message's JSON")
     return Entry(
         message_id,
         message,
+        data,
         metadata.get("referencedByMilestoneIndex"),
         read_inclusion_state(metadata.get("ledgerInclusionState"), "metadata.ledgerInclusionState"),
         read_conflict_reason(metadata.get("conflictReason"), "metadata.conflictReason"),

@@ -88,7 +88,7 @@ def _take(cone: Cone, data: bytes) -> None:
     state = None
     if cone.milestone_index is not None and not isinstance(block.payload, Transaction):
         state = NO_TRANSACTION
-    cone.entries.append(Entry(block_id, block, cone.milestone_index, state, None))
+    cone.entries.append(Entry(block_id, block, data, cone.milestone_index, state, None))
 
 
 def pack_folder(folder: Path) -> bytes:

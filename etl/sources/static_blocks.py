@@ -117,9 +117,8 @@ def _take(cone: Cone, record: Record) -> None:
     except CodecError as error:
         cone.rejected.append(RejectedItem(message_id(record.data).hex(), str(error)))
         return
-    cone.entries.append(
-        Entry(message_id(record.data), message, record.milestone_index, record.inclusion_state, record.conflict_reason)
-    )
+    index, state, reason = record.milestone_index, record.inclusion_state, record.conflict_reason
+    cone.entries.append(Entry(message_id(record.data), message, record.data, index, state, reason))
 
 
 def message_files(folder: Path) -> list[Path] | None:

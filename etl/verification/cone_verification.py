@@ -31,7 +31,7 @@ from ledger.stardust import codec as stardust
 from ledger.stardust import values as stardust_values
 from ledger.white_flag import white_flag_order
 
-ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]
+ById: TypeAlias = dict[bytes, Entry]
 Order: TypeAlias = tuple[Milestone, list[bytes]]
 """A milestone, and the ids of its cone in white-flag order."""
 
@@ -87,11 +87,11 @@ def _is_proved(one: Checked) -> bool:
 
 def _with_others(best: Checked, proved: list[Checked], copy: Copy, coordinator: Coordinator | None) -> Checked:
     """A proved Chrysalis milestone, with the messages that only its other proved copies have if that is proved too."""
-    found = {entry.message_id: (entry, data) for entry, data in best.messages}
+    found = {entry.message_id: entry for entry in best.messages}
     for one in proved:
-        if one.messages[-1][0].message_id == best.messages[-1][0].message_id:
-            for entry, data in one.messages:
-                found.setdefault(entry.message_id, (entry, data))
+        if one.messages[-1].message_id == best.messages[-1].message_id:
+            for entry in one.messages:
+                found.setdefault(entry.message_id, entry)
     if len(found) == len(best.messages):
         return best
     more = Checked(best.milestone_index, best.milestone, list(found.values()), codec=best.codec, named=best.named)
@@ -145,16 +145,15 @@ def _known_by_id(index: int | None, cone: Cone, copy: Copy, era: Era) -> Checked
     result.rejects = [Reject(copy.file, copy.line, rejected.item, rejected.reason) for rejected in cone.rejected]
     network_id = era.network_id
     for entry in cone.entries:
-        data = era.codec.encode(entry.message)
-        if reason := _stranger(entry, data, index, network_id):
+        if reason := _stranger(entry, index, network_id):
             result.rejects.append(Reject(copy.file, copy.line, entry.message_id.hex(), reason))
         else:
-            result.messages.append((entry, data))
+            result.messages.append(entry)
     return result
 
 
-def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> str | None:
-    derived = message_id(data)
+def _stranger(entry: Entry, index: int | None, network_id: int) -> str | None:
+    derived = message_id(entry.data)
     if derived != entry.message_id:
         return f"message id: the bytes hash to {derived.hex()}"
     if entry.referenced_by not in (index, None):
@@ -167,7 +166,7 @@ def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> 
 
 def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
     """Sorts the messages in white-flag order and verifies them, or returns why that is impossible."""
-    by_id = {entry.message_id: (entry, data) for entry, data in result.messages}
+    by_id = {entry.message_id: entry for entry in result.messages}
     found = _stardust_order(result, by_id) if _is_stardust(result.codec) else _chrysalis_order(result, by_id)
     if isinstance(found, str):
         if not result.rejects:
@@ -189,12 +188,12 @@ def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None
 
 
 def _chrysalis_order(result: Checked, by_id: ById) -> Order | str:
-    own = [identity for identity, (entry, _) in by_id.items() if _carried(entry) == result.milestone_index]
+    own = [identity for identity, entry in by_id.items() if _carried(entry) == result.milestone_index]
     if not own:
         return _without_carrier(result.milestone_index, by_id)
-    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    cone = {identity: entry.message.parents for identity, entry in by_id.items()}
     order = max((white_flag_order(identity, cone) for identity in sorted(own)), key=len)
-    milestone = by_id[order[-1]][0].message.payload
+    milestone = by_id[order[-1]].message.payload
     assert isinstance(milestone, chrysalis.Milestone)
     return milestone, order
 
@@ -206,7 +205,7 @@ def _carried(entry: Entry) -> int | None:
 
 
 def _without_carrier(index: int, by_id: ById) -> str:
-    for identity, (entry, _) in by_id.items():
+    for identity, entry in by_id.items():
         payload = entry.message.payload
         if isinstance(payload, chrysalis.Milestone) and payload.index == index:
             return f"parents: those of the payload of milestone {index} expected in message {identity.hex()}"
@@ -220,7 +219,7 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
     if milestone.index != result.milestone_index:
         result.milestone = None
         return f"milestone: the payload of milestone {result.milestone_index} expected, found that of {milestone.index}"
-    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    cone = {identity: entry.message.parents for identity, entry in by_id.items()}
     root = stardust.milestone_id(milestone)
     *order, _ = white_flag_order(root, cone | {root: milestone.parents})
     return milestone, order
@@ -231,7 +230,7 @@ def _joined(index: int, copies: list[Copy], era: Era, coordinator: Coordinator |
     if any(copy.rejects is None for copy in copies):
         return None
     joined = _all_messages(index, copies, era)
-    if not {reject.item for reject in joined.rejects} <= {entry.message_id.hex() for entry, _ in joined.messages}:
+    if not {reject.item for reject in joined.rejects} <= {entry.message_id.hex() for entry in joined.messages}:
         return None
     joined.rejects = []
     _order(joined, copies[0], coordinator)
@@ -241,14 +240,14 @@ def _joined(index: int, copies: list[Copy], era: Era, coordinator: Coordinator |
 def _all_messages(index: int, copies: list[Copy], era: Era) -> Checked:
     """The messages of all copies whose bytes match their ids, and all rejects."""
     joined = Checked(index, codec=era.codec)
-    found: dict[bytes, tuple[Entry, bytes]] = {}
+    found: ById = {}
     for copy in copies:
         one = _read(index, copy, era)
         joined.rejects += one.rejects
         joined.milestone = joined.milestone or one.milestone
         joined.named = joined.named or one.named
-        for entry, data in one.messages:
-            found.setdefault(entry.message_id, (entry, data))
+        for entry in one.messages:
+            found.setdefault(entry.message_id, entry)
     joined.messages = list(found.values())
     return joined
 
@@ -256,9 +255,9 @@ def _all_messages(index: int, copies: list[Copy], era: Era) -> Checked:
 def _agreeing(whole: list[Checked]) -> Checked:
     """The first of several complete but unproved copies, unless their inclusion states differ."""
     first = whole[0]
-    states = {entry.message_id: entry.inclusion_state for entry, _ in first.messages}
+    states = {entry.message_id: entry.inclusion_state for entry in first.messages}
     for other in whole[1:]:
-        for entry, _ in other.messages:
+        for entry in other.messages:
             if states.get(entry.message_id, entry.inclusion_state) != entry.inclusion_state:
                 reason = "inclusion state: copies differ and no Merkle root decides"
                 first.rejects.append(Reject("", 0, entry.message_id.hex(), reason))
@@ -272,12 +271,12 @@ def _united(
     """The valid messages of all copies, and those that only the messages of other copies connect with the milestone. If
     another copy has a valid version of every reject, the copy is repaired and may be complete.
     """
-    right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
+    right = {entry.message_id.hex(): entry for one in reversed(checked) for entry in one.messages}
     incomplete: list[Reject] = []
     for one in checked:
         rejected = {reject.item for reject in one.rejects}
         if rejected and rejected <= right.keys():
-            own = rejected.union(entry.message_id.hex() for entry, _ in one.messages)
+            own = rejected.union(entry.message_id.hex() for entry in one.messages)
             completed = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec, named=one.named)
             _order(completed, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
             if completed.verified:
@@ -285,7 +284,7 @@ def _united(
             incomplete += completed.rejects
     milestone = next((one.milestone for one in checked if one.milestone is not None), None)
     every = _all_messages(index, copies, era)
-    by_id = {entry.message_id: (entry, data) for entry, data in every.messages}
+    by_id = {entry.message_id: entry for entry in every.messages}
     found = _stardust_order(every, by_id) if _is_stardust(era.codec) else _chrysalis_order(every, by_id)
     if not isinstance(found, str):
         right = {identity.hex(): by_id[identity] for identity in found[1]} | right

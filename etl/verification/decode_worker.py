@@ -298,8 +298,8 @@ def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
     """Keeps the conflict reasons of an earlier source where this source has none."""
     reasons = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
     checked.messages = [
-        (replace(entry, conflict_reason=reasons.get(entry.message_id)) if _has_no_reason(entry) else entry, data)
-        for entry, data in checked.messages
+        replace(entry, conflict_reason=reasons.get(entry.message_id)) if _has_no_reason(entry) else entry
+        for entry in checked.messages
     ]
 
 
@@ -316,8 +316,6 @@ def _known_cone(index: int, known: list[dict[str, Any]]) -> Cone:
             assert isinstance(payload, Milestone)
             cone.milestone = payload
         else:
-            message = codec.decode(row["message"])
-            cone.entries.append(
-                Entry(row["message_id"], message, index, row["inclusion_state"], row["conflict_reason"])
-            )
+            message, state, reason = codec.decode(row["message"]), row["inclusion_state"], row["conflict_reason"]
+            cone.entries.append(Entry(row["message_id"], message, row["message"], index, state, reason))
     return cone

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from etl.lake.message_rows import MAX_TIMESTAMP_S
-from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, RejectedItem
+from etl.sources.cone import (
+    CONFLICTING,
+    INCLUDED,
+    INCLUSION_STATES,
+    NO_TRANSACTION,
+    TRANSACTIONS,
+    Entry,
+    RejectedItem,
+)
 from ledger import ids
 from ledger.chrysalis import codec as chrysalis
 from ledger.crypto.merkle import merkle_root
@@ -19,16 +27,14 @@ from ledger.levels import BELIEVED, MERKLE, SIGNED
 from ledger.milestone_proof import Milestone, find_signature_fault
 from ledger.stardust import values as stardust_values
 
-TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
-
 STATE_NAMES = {state: name for name, state in reversed(INCLUSION_STATES.items())}
 """The names of inclusion states in a node's API."""
 
 OTHER_BLOCKS = "inclusionMerkleRoot: not that of the blocks, so some are missing, too many or not the milestone's"
 WRONG_STATES = "inclusion states: by them the Merkle root is not the milestone's"
 
-Messages: TypeAlias = list[tuple[Entry, bytes]]
-"""The messages of a complete cone in white-flag order, with their bytes."""
+Messages: TypeAlias = list[Entry]
+"""The messages of a complete cone in white-flag order."""
 
 
 @dataclass(slots=True)
@@ -54,7 +60,7 @@ def prove(
     signers = coordinator or named
     if signers is not None and (fault := find_signature_fault(milestone, signers)):
         return Proof(None, messages, [RejectedItem("", fault)])
-    ends = [(entry.message_id, entry.message.payload) for entry, _ in messages]
+    ends = [(entry.message_id, entry.message.payload) for entry in messages]
     cone_root = milestone.inclusion_merkle_root if isinstance(milestone, stardust_values.Milestone) else None
     if cone_root is not None and merkle_root([message_id for message_id, _ in ends]) != cone_root:
         return Proof(None, messages, [RejectedItem("", OTHER_BLOCKS)])
@@ -72,12 +78,12 @@ def prove(
         proof = Proof(BELIEVED, [])
         states = [
             entry.inclusion_state or None if isinstance(entry.message.payload, TRANSACTIONS) else NO_TRANSACTION
-            for entry, _ in messages
+            for entry in messages
         ]
         if any(state in (INCLUDED, CONFLICTING) for state in states):
             proof.rejected.append(RejectedItem("", WRONG_STATES))
-    for (entry, data), state in zip(messages, states, strict=True):
-        proof.messages.append((_settle(entry, state, proof.rejected), data))
+    for entry, state in zip(messages, states, strict=True):
+        proof.messages.append(_settle(entry, state, proof.rejected))
     return proof
 
 
@@ -116,9 +122,9 @@ def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool
     """Possible sets of messages that changed the ledger: as the source claims (all transactions if it claims nothing);
     all; all except those that spend an output that another one of the cone spent, or one that does not exist.
     """
-    payloads = [entry.message.payload for entry, _ in messages]
+    payloads = [entry.message.payload for entry in messages]
     every = [isinstance(payload, TRANSACTIONS) for payload in payloads]
-    claimed = [each and entry.inclusion_state != CONFLICTING for each, (entry, _) in zip(every, messages, strict=True)]
+    claimed = [each and entry.inclusion_state != CONFLICTING for each, entry in zip(every, messages, strict=True)]
     yield claimed
     if claimed != every:
         yield every
@@ -126,14 +132,14 @@ def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool
     spent: set[bytes] = set()
     created: dict[bytes, bool] = {}
     guess = []
-    for payload, (_, data) in zip(payloads, messages, strict=True):
+    for payload, entry in zip(payloads, messages, strict=True):
         if not isinstance(payload, TRANSACTIONS):
             guess.append(False)
             continue
         inputs = [each for each in payload.essence.inputs if isinstance(each, chrysalis.UtxoInput)]
         consumed = {ids.output_id(each.transaction_id, each.index) for each in inputs}
         good = not consumed & spent and all(created.get(each.transaction_id, True) for each in inputs)
-        transaction_id = ids.transaction_id(codec.payload_bytes(data))
+        transaction_id = ids.transaction_id(codec.payload_bytes(entry.data))
         created[transaction_id] = good or created.get(transaction_id, False)
         spent |= consumed if good else set()
         guess.append(good)

@@ -39,11 +39,11 @@ def select(checked: Checked, selection: Selection, file: str, line: int, spent: 
     milestone = checked.milestone
     assert milestone is not None
     places, elsewhere = [], list[bytes]()
-    for place, (entry, data) in enumerate(checked.messages):
+    for place, entry in enumerate(checked.messages):
         if (
             selection.has_milestone(checked.milestone_index)
             or entry.message.payload == milestone
-            or matches(entry.message, data, checked.codec, selection)
+            or matches(entry.message, entry.data, checked.codec, selection)
         ):
             places.append(place)
         elif selection.addresses and entry.inclusion_state == INCLUDED:
@@ -54,8 +54,8 @@ def select(checked: Checked, selection: Selection, file: str, line: int, spent: 
                 elsewhere += inputs
     proofs = _prove(checked, milestone, places)
     for place, proof in zip(places, proofs, strict=True):
-        entry, data = checked.messages[place]
-        if REFERENCED not in proof.find_claims(milestone, data):
+        entry = checked.messages[place]
+        if REFERENCED not in proof.find_claims(milestone, entry.data):
             reason = f"selection: no path from the milestone to message {entry.message_id.hex()}"
             return _without_messages(checked, file, line, reason)
     kept = Kept(places, [encode_proof(proof) or None for proof in proofs], len(checked.messages), elsewhere)
@@ -128,8 +128,8 @@ def _of_outputs(payload: stardust.Transaction, data: bytes, codec: Codec, select
 def _prove(checked: Checked, milestone: Milestone, places: Sequence[int]) -> list[MessageProof]:
     """The proofs of the messages at these places of the cone."""
     stated = roots(milestone)
-    identities = [entry.message_id for entry, _ in checked.messages]
-    applied = [place for place, (entry, _) in enumerate(checked.messages) if entry.inclusion_state == INCLUDED]
+    identities = [entry.message_id for entry in checked.messages]
+    applied = [place for place, entry in enumerate(checked.messages) if entry.inclusion_state == INCLUDED]
     rank = {place: number for number, place in enumerate(applied)}
     of_applied = [place for place in places if place in rank]
     leaves = [identities[place] for place in applied]
@@ -152,7 +152,7 @@ def _prove(checked: Checked, milestone: Milestone, places: Sequence[int]) -> lis
 
 
 def _carries(checked: Checked, place: int, milestone: Milestone) -> bool:
-    message = checked.messages[place][0].message
+    message = checked.messages[place].message
     return isinstance(message, chrysalis.Message) and chrysalis.milestone_of(message) == milestone
 
 
@@ -160,8 +160,8 @@ def find_paths(checked: Checked, milestone: Milestone, places: Sequence[int]) ->
     """For each place of the cone the canonical bytes of the messages between the milestone and the message there: the
     path through parents with the fewest bytes. Empty for an unreachable message, whose proof then fails.
     """
-    cone = {entry.message_id: (entry.message.parents, data) for entry, data in checked.messages}
-    wanted = {checked.messages[place][0].message_id for place in places}
+    cone = {entry.message_id: entry for entry in checked.messages}
+    wanted = {checked.messages[place].message_id for place in places}
     child: dict[bytes, bytes | None] = {}
     ahead: list[tuple[int, bytes, bytes]] = [(0, parent, b"") for parent in sorted(set(milestone.parents))]
     heapq.heapify(ahead)
@@ -171,17 +171,17 @@ def find_paths(checked: Checked, milestone: Milestone, places: Sequence[int]) ->
             continue
         child[identity] = through or None
         wanted.discard(identity)
-        parents, data = cone[identity]
-        for parent in parents:
+        entry = cone[identity]
+        for parent in entry.message.parents:
             if parent not in child:
-                heapq.heappush(ahead, (size + len(data), parent, identity))
+                heapq.heappush(ahead, (size + len(entry.data), parent, identity))
 
     def upwards(identity: bytes) -> Iterator[bytes]:
         while (through := child.get(identity)) is not None:
-            yield cone[through][1]
+            yield cone[through].data
             identity = through
 
-    return [[*upwards(checked.messages[place][0].message_id)][::-1] for place in places]
+    return [[*upwards(checked.messages[place].message_id)][::-1] for place in places]
 
 
 def _without_messages(checked: Checked, file: str, line: int, reason: str) -> Checked:

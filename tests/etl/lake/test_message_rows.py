@@ -118,10 +118,10 @@ def unlock(block: Json) -> Json:
     }
 
 
-def entry(message: Message, **known: Any) -> tuple[Entry, bytes]:
+def entry(message: Message, **known: Any) -> Entry:
     data = encode_message(message)
     known = {"referenced_by": 1, "inclusion_state": 0, "conflict_reason": None} | known
-    return Entry(message_id(data), message, **known), data
+    return Entry(message_id(data), message, data, **known)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2**63 - 1, 2**63, U64])
@@ -146,7 +146,7 @@ def test_a_timestamp_beyond_the_calendar_costs_nothing_else() -> None:
     (row,) = rows_of(Checked(5, milestone, [own], verified="ids"))
     assert row["timestamp"] is None
     assert row["milestone"]["timestamp"] == 253_402_300_799
-    assert row["message"] == own[1]
+    assert row["message"] == own.data
 
 
 def test_indices_of_milestones_that_nobody_issued_cost_nothing_else() -> None:
@@ -156,8 +156,8 @@ def test_indices_of_milestones_that_nobody_issued_cost_nothing_else() -> None:
     roots = (bytes(32), bytes(32))
     milestone = v2.Milestone(2**32 - 1, 2**32 - 1, 2, bytes(32), (bytes(32),), *roots, b"", options, ())
     data = stardust.encode_block(v2.Block(2, (bytes(32),), milestone, 0))
-    block = Entry(message_id(data), v2.Block(2, (bytes(32),), milestone, 0), 5, 0, None)
-    inside, own = rows_of(Checked(5, milestone, [(block, data)], codec=STARDUST))
+    block = Entry(message_id(data), v2.Block(2, (bytes(32),), milestone, 0), data, 5, 0, None)
+    inside, own = rows_of(Checked(5, milestone, [block], codec=STARDUST))
     largest = 2**31 - 1
     assert (inside["message"], inside["milestone"]["milestone_index"]) == (data, largest)
     assert (inside["milestone"]["receipt"], inside["milestone"]["parameters"]) == (None, None)

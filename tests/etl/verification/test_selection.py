@@ -55,7 +55,7 @@ def places(found: Sequence[Checked]) -> set[tuple[int, int, str]]:
     rows = set()
     for each in found:
         assert each.kept is not None
-        ids = [entry.message_id.hex() for entry, _ in each.messages]
+        ids = [entry.message_id.hex() for entry in each.messages]
         rows |= {(each.milestone_index, place, message) for place, message in zip(each.kept.places, ids, strict=True)}
     return rows
 
@@ -119,10 +119,10 @@ def test_every_message_is_proved_by_what_is_stored_with_it(era: str) -> None:
         assert check_kept(found.milestone_index, rows_of(found), eras_of(era), None).verified == MERKLE
         assert found.kept is not None
         assert found.milestone is not None
-        for (entry, data), proof in zip(found.messages, found.kept.proofs, strict=True):
+        for entry, proof in zip(found.messages, found.kept.proofs, strict=True):
             decoded = MessageProof() if proof is None else decode_proof(proof)
             is_applied = states[entry.message_id.hex()] == "included"
-            assert decoded.find_claims(found.milestone, data) == {REFERENCED, *([APPLIED] if is_applied else [])}
+            assert decoded.find_claims(found.milestone, entry.data) == {REFERENCED, *([APPLIED] if is_applied else [])}
             assert (decoded.parents is not None) is (era == "chrysalis" and not is_applied and proof is not None)
             longest = max(longest, len(decoded.parents or ()))
     assert longest > (1 if era == "chrysalis" else -1)
@@ -137,19 +137,19 @@ def test_a_changed_proof_or_message_proves_nothing(era: str) -> None:
         assert each.kept is not None
         assert each.milestone is not None
         assert other.milestone is not None
-        for (_, data), proof in zip(each.messages, each.kept.proofs, strict=True):
+        for entry, proof in zip(each.messages, each.kept.proofs, strict=True):
             if proof is None:
                 continue
             decoded = decode_proof(proof)
             assert encode_proof(decoded) == proof
-            assert not decoded.find_claims(other.milestone, data)
-            for changed in (data[:-1] + bytes([data[-1] ^ 1]), data[:-1], data + b"\0"):
+            assert not decoded.find_claims(other.milestone, entry.data)
+            for changed in (entry.data[:-1] + bytes([entry.data[-1] ^ 1]), entry.data[:-1], entry.data + b"\0"):
                 assert not decoded.find_claims(each.milestone, changed)
             bit = chance.randrange(8 * len(proof))
             broken = bytearray(proof)
             broken[bit // 8] ^= 1 << bit % 8
             with suppress(CodecError):
-                assert not decode_proof(bytes(broken)).find_claims(each.milestone, data)
+                assert not decode_proof(bytes(broken)).find_claims(each.milestone, entry.data)
             for cut in (proof[:-1], proof[:1], proof + b"\0", proof + proof):
                 with pytest.raises(CodecError):
                     decode_proof(cut)
@@ -176,11 +176,11 @@ def test_a_path_needs_every_message_on_it() -> None:
     for each in kept("chrysalis", Filter(MILESTONES, first=1, last=50)):
         assert each.kept is not None
         assert each.milestone is not None
-        for (_, data), proof in zip(each.messages, each.kept.proofs, strict=True):
+        for entry, proof in zip(each.messages, each.kept.proofs, strict=True):
             parents = decode_proof(proof or b"").parents
             for missing in range(len(parents or ())):
                 shorter = [one for position, one in enumerate(parents or ()) if position != missing]
-                claims = MessageProof(parents=shorter).find_claims(each.milestone, data)
+                claims = MessageProof(parents=shorter).find_claims(each.milestone, entry.data)
                 # A message on the path can have a shorter way by itself.
                 assert not claims or len(shorter) == 0 or missing == 0
 
@@ -190,14 +190,14 @@ def test_paths_have_the_fewest_bytes() -> None:
     for each in kept("chrysalis", Filter(MILESTONES, first=1, last=50)):
         assert each.kept is not None
         assert each.milestone is not None
-        sizes = {entry.message_id: (len(data), entry.message.parents) for entry, data in each.messages}
+        sizes = {entry.message_id: (len(entry.data), entry.message.parents) for entry in each.messages}
         cost: dict[bytes, int] = dict.fromkeys(each.milestone.parents, 0)
         for _ in sizes:
             for identity, (size, parents) in sizes.items():
                 if identity in cost:
                     for parent in parents:
                         cost[parent] = min(cost.get(parent, 1 << 60), cost[identity] + size)
-        for (entry, _), proof in zip(each.messages, each.kept.proofs, strict=True):
+        for entry, proof in zip(each.messages, each.kept.proofs, strict=True):
             parents = decode_proof(proof or b"").parents
             if parents is not None:
                 assert sum(map(len, parents)) == cost[entry.message_id]
@@ -227,7 +227,7 @@ def test_a_step_on_the_other_side_has_another_root() -> None:
     found = kept("stardust", Filter(MILESTONES, first=5, last=5))[4]
     assert found.kept is not None
     assert found.milestone is not None
-    (_, data), proof = found.messages[0], found.kept.proofs[0]
+    data, proof = found.messages[0].data, found.kept.proofs[0]
     steps = decode_proof(proof or b"").paths[REFERENCED]
     turned = [Step(each.sibling, is_left=not each.is_left) for each in steps]
     assert not MessageProof({REFERENCED: turned}).find_claims(found.milestone, data)

@@ -55,7 +55,7 @@ def check(*documents: Any, number: int = NUMBER, known: Eras = ERAS) -> Checked:
 
 
 def ids(checked: Checked) -> list[bytes]:
-    return [entry.message_id for entry, _ in checked.messages]
+    return [entry.message_id for entry in checked.messages]
 
 
 def is_whole(checked: Checked, number: int = NUMBER) -> bool:
@@ -66,10 +66,10 @@ def is_whole(checked: Checked, number: int = NUMBER) -> bool:
         checked.rejects == []
         and checked.verified == MERKLE
         and ids(checked) == order_of(number)
-        and {entry.message_id: data for entry, data in checked.messages} == bytes_of(number)
+        and {entry.message_id: entry.data for entry in checked.messages} == bytes_of(number)
         and all(
             states[entry.inclusion_state or 0] == reported[entry.message_id.hex()]["ledgerInclusionState"]
-            for entry, _ in checked.messages
+            for entry in checked.messages
         )
         and checked.milestone is not None
         and checked.milestone.index == number
@@ -105,7 +105,7 @@ def test_states_that_no_source_contains_are_proved_by_a_guess_or_stay_open() -> 
             continue
         believed += 1
         assert (checked.verified, checked.rejects) == (BELIEVED, [])
-        reported = {entry.message_id: entry.inclusion_state for entry, _ in checked.messages}
+        reported = {entry.message_id: entry.inclusion_state for entry in checked.messages}
         transactions = {bytes.fromhex(each["id"][2:]) for each in line["blocks"] if "transactionId" in each}
         assert {each for each, state in reported.items() if state is None} == transactions
         assert {reported[each] for each in reported.keys() - transactions} <= {0}
@@ -256,7 +256,7 @@ def test_what_the_lake_kept_of_a_bad_line_does_not_heal_it(name: str) -> None:
     before = check(line)
 
     def read() -> Cone:
-        return Cone(NUMBER, before.milestone, [entry for entry, _ in before.messages], codec=STARDUST)
+        return Cone(NUMBER, before.milestone, before.messages, codec=STARDUST)
 
     checked = check_milestone(NUMBER, [a_copy(line), Copy("lake", 0, read, partial=True)], ERAS)
     assert (checked.verified, [each.item for each in checked.rejects]) == (None, [victim])
@@ -351,7 +351,7 @@ def test_a_line_of_the_wrong_era_says_so() -> None:
 def test_pending_blocks_are_checked_by_id_and_network() -> None:
     for each in pending():
         checked = check_pending(a_copy(each), ERAS)
-        assert [(entry.message_id.hex(), data.hex()) for entry, data in checked.messages] == [
+        assert [(entry.message_id.hex(), entry.data.hex()) for entry in checked.messages] == [
             (each["id"][2:], each["bytes_hex"])
         ]
         (reject,) = check_pending(a_copy(each), eras_of(NETWORK)).rejects

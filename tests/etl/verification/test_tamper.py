@@ -80,7 +80,7 @@ def lines(form: str) -> list[Line]:
         containers = tuple(path for path, value in paths if isinstance(value, dict | list) and value)
         reported = (checked.milestone, messages(checked), reasons(checked))
         found.append(Line(form, index, data, *reported, frozenset(known), leaves, containers))
-        known |= {entry.message_id for entry, _ in checked.messages}
+        known |= {entry.message_id for entry in checked.messages}
     return found
 
 
@@ -98,11 +98,11 @@ def check(form: str, index: int, data: bytes) -> Checked:
 
 
 def messages(checked: Checked) -> Messages:
-    return [(entry.message_id, data, entry.inclusion_state) for entry, data in checked.messages]
+    return [(entry.message_id, entry.data, entry.inclusion_state) for entry in checked.messages]
 
 
 def reasons(checked: Checked) -> list[int | None]:
-    return [entry.conflict_reason for entry, _ in checked.messages]
+    return [entry.conflict_reason for entry in checked.messages]
 
 
 HARMLESS_OR_FOUND = ("same", "reason", "refused", "open", "silent")
@@ -129,8 +129,8 @@ def judge(line: Line, data: bytes) -> str:
     found = (index, checked.verified, checked.milestone, messages(checked))
     if found == (line.index, SIGNED, line.milestone, line.messages):
         return "same" if reasons(checked) == line.reasons else "reason"
-    cone = {entry.message_id for entry, _ in checked.messages}
-    if any(parent not in cone | line.earlier for entry, _ in checked.messages for parent in entry.message.parents):
+    cone = {entry.message_id for entry in checked.messages}
+    if any(parent not in cone | line.earlier for entry in checked.messages for parent in entry.message.parents):
         return "open"
     if checked.verified == BELIEVED and without_states(messages(checked)) == without_states(line.messages):
         return "refused" if checked.rejects else "silent"

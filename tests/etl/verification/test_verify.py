@@ -57,12 +57,12 @@ def check(*documents: Any) -> Checked:
 
 
 def ids(checked: Checked) -> list[bytes]:
-    return [entry.message_id for entry, _ in checked.messages]
+    return [entry.message_id for entry in checked.messages]
 
 
 def is_whole(checked: Checked) -> bool:
     """Complete, proved, in order, with the oracle's bytes."""
-    bodies = {entry.message_id: data for entry, data in checked.messages}
+    bodies = {entry.message_id: entry.data for entry in checked.messages}
     expected = {key: data for key, (data, _, _) in entries_of(NUMBER).items()}
     return (
         checked.rejects == []
@@ -189,7 +189,7 @@ def test_what_the_lake_kept_of_a_bad_line_does_not_heal_it(name: str) -> None:
     document = line()
     victim = REJECTED[name][0](document)
     before = check(document)
-    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
+    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=before.messages), partial=True)
     checked = check_milestone(NUMBER, [a_copy(document), known], ERAS)
     assert checked.verified is None
     assert [reject.item for reject in checked.rejects] == [victim]
@@ -200,7 +200,7 @@ def test_a_leaf_that_was_rejected_is_missed_although_the_rest_looks_whole() -> N
     victim = leaf(line())
     before = check(flipped(line(), victim))
     assert is_all_but(before, victim)
-    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
+    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=before.messages), partial=True)
     for again in (flipped(line(), victim), b'{"milestone_index":7,'):
         checked = check_milestone(NUMBER, [a_copy(again), known], ERAS)
         assert is_all_but(checked, victim)
@@ -211,7 +211,7 @@ def test_two_bad_copies_heal_each_other() -> None:
     one, two = of_state(line(), "noTransaction")[:2]
     assert is_whole(check(flipped(line(), one), flipped(line(), two)))
     before = check(flipped(line(), one))
-    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
+    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=before.messages), partial=True)
     assert is_whole(check_milestone(NUMBER, [a_copy(flipped(line(), two)), known], ERAS))
 
 
@@ -314,7 +314,7 @@ def test_a_milestone_beside_its_message_must_be_the_same() -> None:
     assert checked.milestone is not None
     assert checked.milestone.index == NUMBER
     assert set(ids(checked)) == set(order_of(NUMBER))
-    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in checked.messages]), partial=True)
+    known = Copy("lake", 0, lambda: Cone(NUMBER, entries=checked.messages), partial=True)
     assert check_milestone(NUMBER, [a_copy(document), known], ERAS).rejects == expected
     assert is_whole(check(document, line()))
 
@@ -328,7 +328,8 @@ def test_a_cone_without_its_milestone() -> None:
 
 
 def entry_of(message: Message) -> Entry:
-    return Entry(message_id(encode_message(message)), message, None, None, None)
+    data = encode_message(message)
+    return Entry(message_id(data), message, data, None, None, None)
 
 
 def of_line() -> tuple[list[Entry], Entry]:
@@ -418,7 +419,7 @@ def test_pending_lines_are_checked_by_id_and_network() -> None:
     for each in pending():
         checked = check_pending(a_copy(each), ERAS)
         assert checked.milestone_index == -1
-        assert [(entry.message_id.hex(), data.hex()) for entry, data in checked.messages] == [
+        assert [(entry.message_id.hex(), entry.data.hex()) for entry in checked.messages] == [
             (each["id"], each["bytes_hex"])
         ]
         wrong = check_pending(a_copy(each), eras_of("another"))
