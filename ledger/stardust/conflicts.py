@@ -224,6 +224,8 @@ def _check_amounts(
             # The return address of an expired output owes no deposit.
             if isinstance(each, StorageDepositReturn) and not unlocked.did(each.return_address, index):
                 owed[each.return_address] += each.amount
+    if not owed:
+        return Conflict.NONE
     paid: Counter[bytes] = Counter()
     for output in created:
         plain = len(output.unlock_conditions) == 1 and not output.features and not output.native_tokens
