@@ -141,12 +141,20 @@ def missing_key(document: Json) -> str:
     return victim
 
 
+def too_long(document: Json) -> str:
+    """A message of more than 32 KiB."""
+    victim = of_state(document, "noTransaction")[0]
+    document["messages"][victim][0]["payload"]["data"]["data"] = [0] * 40_000
+    return victim
+
+
 REJECTED: dict[str, tuple[Callable[[Json], str], str]] = {
     "flipped": (flip, "message id: the bytes hash to "),
     "alien": (alien, f"referencedByMilestoneIndex: {NUMBER} expected, found {NUMBER + 1}"),
     "alien in disguise": (alien_in_disguise, f"parents: not in the cone of milestone {NUMBER}"),
     "network": (of_another_network, f"networkId: {NETWORK_ID} expected, found 1"),
     "missing key": (missing_key, "nonce: expected a value, found none"),
+    "too long": (too_long, "at byte 32768: expected the end of a message of at most 32768 bytes"),
 }
 
 
