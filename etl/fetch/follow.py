@@ -2,8 +2,9 @@
 
 A run covers at least `Pace.run_s` seconds of milestones: with AT_HEAD a single milestone, or all that came while the
 previous run was handed on, up to the size of a step (etl/fetch/steps.py). A run is fetched while the previous one is
-handed on. Each run retries the missing milestones of earlier runs. Only these are kept between runs, and the folder is
-read once, so memory does not grow with time, and files that are removed meanwhile are not fetched again.
+handed on. Each run retries some of the missing milestones of earlier runs, in turn. Only these are kept between runs,
+and the folder is read once, so memory does not grow with time, and files that are removed meanwhile are not fetched
+again.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ from etl.fetch.steps import CatchUp, StepSize
 from etl.fetch.walk import GENESIS, Recent
 from etl.report import Notify, Progress, quiet
 from etl.sources.cone import Cone, Entry
+from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.verification.cone_verification import Copy
 from ledger.reader import CodecError
 
@@ -40,6 +42,11 @@ POLL_S = 5.0
 
 PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
 """Approximate maximum of pending messages that a run fetches from the node's tips, and how many at a time."""
+
+RETRIED_MOST = 100
+"""Maximum of missing milestones that a run requests again. New ones wait for these requests, and a node that has pruned
+its history lacks all the others.
+"""
 
 ETA_FROM = 20
 """Milestones behind the node's newest one from which the time to catch up is reported."""
@@ -124,6 +131,7 @@ class _Following:
         self._handing: asyncio.Task[float | None] | None = None
         self._again_at: float | None = None
         self._pending_at = self._retried_at = -pace.rare_s
+        self._retry_from = 0
 
     async def run(self, first: int | None) -> Fetched:
         """Runs until a signal. Returns the sums of all runs and what is missing at the end."""
@@ -161,7 +169,7 @@ class _Following:
                         await self._idle(max(self._pace.poll_s, fault.wait_s))
                         continue
                     begun = time.monotonic()
-                    done = await self._fetch(writer, subtract(add(self._retried(), [(begin, last)]), held))
+                    done = await self._fetch(writer, self._retried(), subtract([(begin, last)], held))
                     self._step.note("fetch", done.count, time.monotonic() - begun)
                     pending = None if self._pace.rare_s else await self._take_pending(node)
                     begin = last + 1
@@ -227,7 +235,12 @@ class _Following:
         if time.monotonic() - self._retried_at < self._pace.rare_s:
             return []
         self._retried_at = time.monotonic()
-        return self._all.lacking
+        lacking = self._all.lacking
+        found = intersect(lacking, [(self._retry_from, MAX_MILESTONE_INDEX)]) or lacking
+        if size(found) > RETRIED_MOST:
+            found = intersect(found, [(0, nth(found, RETRIED_MOST - 1))])
+        self._retry_from = found[-1][1] + 1 if found else 0
+        return found
 
     def _node(self) -> Node:
         return self._source.nodes[self._turn % len(self._source.nodes)]
@@ -245,10 +258,10 @@ class _Following:
             return True
         return ended.timestamp - begun.timestamp >= self._pace.run_s
 
-    async def _fetch(self, writer: ArchiveWriter, missing: Intervals) -> Fetched:
-        """Fetches one run and closes its files."""
-        done = Fetched()
-        await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
+    async def _fetch(self, writer: ArchiveWriter, again: Intervals, new: Intervals) -> Fetched:
+        """Fetches one run and closes its files. `again`: milestones that earlier runs lack."""
+        done, missing = Fetched(), add(again, new)
+        await fill_milestones(self._source, writer, missing, self._recent, done, self._notify, again)
         writer.close()
         begun = done.count + size(done.lacking)
         # After a signal, milestones that were missing before and were not requested again are still missing.

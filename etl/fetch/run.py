@@ -7,12 +7,12 @@ next attempt uses the next node. Milestones in the folder's files are not reques
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from db.connect import StoreSettings
-from db.intervals import Intervals, size, subtract
+from db.intervals import Intervals, contains, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
 from etl.fetch.fill import Fetched, FetchSettings, answered, fill, retry, stopped_by_signals, stopped_within, wait_s
@@ -113,12 +113,21 @@ async def _path_of(node: Node, network: str, names: Mapping[str, set[str]], sett
 
 
 async def fill_milestones(
-    source: Source, writer: ArchiveWriter, missing: Intervals, recent: Recent, done: Fetched, notify: Notify
+    source: Source,
+    writer: ArchiveWriter,
+    missing: Intervals,
+    recent: Recent,
+    done: Fetched,
+    notify: Notify,
+    again: Intervals | None = None,
 ) -> None:
-    """Fetches milestones and writes them in ascending order."""
+    """Fetches milestones and writes them in ascending order. `again`: those that were missing before. Each node gets
+    one attempt for them, because later milestones wait.
+    """
+    once = replace(source, settings=replace(source.settings, tries=len(source.nodes)))
 
     async def fetch_one(index: int) -> bytes:
-        return await fetch_milestone(source, index, recent, done)
+        return await fetch_milestone(once if contains(again or [], index) else source, index, recent, done)
 
     await fill(writer, missing, fetch_one, source.settings.milestones, source.stop, done, notify)
 

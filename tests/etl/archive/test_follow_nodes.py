@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +14,11 @@ import pytest
 
 from cli.following import loader
 from db.store import StoreUnavailable
-from etl.fetch import follow
+from etl.fetch import follow, run
 from etl.fetch.fill import Fetched, FetchSettings
-from etl.fetch.http import Fault
+from etl.fetch.http import NOT_THERE, Fault
 from etl.fetch.node import Head
+from etl.fetch.run import Source
 from ledger.eras import STARDUST
 
 STALLED_AT, RUNS = 90, 5
@@ -49,7 +52,7 @@ async def test_a_node_that_has_stalled_does_not_hold_the_follower(
     fetched: list[Any] = []
     stop = asyncio.Event()
 
-    async def fill(_: Any, __: Any, missing: Any, ___: Any, done: Fetched, ____: Any) -> None:
+    async def fill(_: Any, __: Any, missing: Any, ___: Any, done: Fetched, *____: Any) -> None:
         done.count += sum(last - first + 1 for first, last in missing)
         fetched.append(missing)
         if len(fetched) == RUNS:
@@ -71,6 +74,40 @@ async def test_a_node_that_has_stalled_does_not_hold_the_follower(
         await follow._Following(source, tmp_path, hand_on, pace, lambda *_: None).run(None)
     assert len(fetched) == RUNS
     assert polls["ahead"] >= RUNS
+
+
+async def test_milestones_that_no_node_has_are_requested_again_in_turn_with_one_attempt_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node reports milestone 101 first and one more with each poll, and has pruned 1 to 100."""
+    monkeypatch.setattr(follow, "RETRIED_MOST", 40)
+    attempts: list[tuple[int, int]] = []
+    stop = asyncio.Event()
+
+    async def fetch_milestone(used: Source, index: int, _: Any, __: Any) -> bytes:
+        attempts.append((index, used.settings.tries))
+        if index <= 100:
+            raise Fault(NOT_THERE, "404")
+        if index == 106:
+            stop.set()
+        return b'{"milestone":{"index":%d}}\n' % index
+
+    async def hand_on(_: follow.Run) -> None:
+        return None
+
+    monkeypatch.setattr(run, "fetch_milestone", fetch_milestone)
+    node: Any = Node(Counter[str](), "pruned", is_stalled=False)
+    checks: Any = SimpleNamespace(eras=SimpleNamespace(eras=[SimpleNamespace(codec=STARDUST)]))
+    source = Source([node], checks, FetchSettings(milestones=1, tries=6), stop)
+    pace = follow.Pace(run_s=0, poll_s=0.001)
+    async with asyncio.timeout(20):
+        done = await follow._Following(source, tmp_path, hand_on, pace, lambda *_: None).run(1)
+    assert [index for index, tries in attempts if tries == 6] == [*range(1, 107)]
+    again = [index for index, tries in attempts if tries == 1]
+    assert again == [*islice(cycle(range(1, 101)), len(again))]
+    runs = [[*tried] for tries, tried in groupby(attempts, key=itemgetter(1)) if tries == 1]
+    assert [len(each) for each in runs[:3]] == [40, 40, 20]
+    assert done.lacking == [(1, 100)]
 
 
 async def test_files_that_were_removed_do_not_hold_up_later_ones(tmp_path: Path) -> None:
