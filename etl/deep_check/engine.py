@@ -12,7 +12,8 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from etl.deep_check.functions import Function
 from etl.deep_check.queries import statements
 from etl.engine.columns import schema_of
-from etl.engine.delta_log import DeltaLog, paths_of
+from etl.engine.delta_log import DeltaLog
+from etl.engine.delta_state import paths_of
 from etl.lake.delta import TABLES
 from etl.lake.paths import lake_root
 from etl.lake.views import in_duckdb

@@ -27,7 +27,7 @@ from etl.engine.checksums import VERIFIED, check_files, checksums_of, name_with
 from etl.engine.columns import schema_of
 from etl.engine.delta_log import Layout
 from etl.engine.delta_state import DataFile
-from etl.engine.file_systems import file_system
+from etl.engine.file_systems import file_system, sync_files
 from etl.engine.row_files import write_groups
 from etl.engine.row_selection import Selection
 
@@ -246,7 +246,9 @@ def stored_schema(layout: Layout) -> pa.Schema:
 def move_into_place(
     root: str, files: Sequence[NewFile], key: str | None, *, data_change: bool = True
 ) -> list[AddAction]:
-    """Moves files to their partition's directory in the table, with new names. Returns what a commit adds."""
+    """Moves files to their partition's directory in the table, with new names. Returns what a commit adds when it is
+    on disk.
+    """
     system, added = file_system(root), list[AddAction]()
     for file in files:
         folder = "/".join(f"{name}={NULL_PARTITION if value is None else value}" for name, value in file.partition)
@@ -257,7 +259,9 @@ def move_into_place(
         partition = dict(file.partition)
         now = int(1_000 * time.time())
         added.append(AddAction(place, file.size, partition, now, data_change, json.dumps(_statistics(file, key))))
-    VERIFIED.add(root, [each.path for each in added])
+    paths = [each.path for each in added]
+    sync_files(root, paths)
+    VERIFIED.add(root, paths)
     return added
 
 

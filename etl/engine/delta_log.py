@@ -1,7 +1,8 @@
 """The log of a Delta table through delta-rs, under both engines: files of the newest version, commits, checkpoints.
 
-A table is a local directory, or a URL of a file system that delta-rs supports. Invariant: a commit succeeds only if the
-table has no version after the one that was read before its files were written.
+A table is a local directory, or a URL of a file system that delta-rs supports. Invariants:
+1. A commit succeeds only if the table has no version after the one that was read before its files were written.
+2. A commit is on disk when `commit` returns, and its files before it.
 """
 
 import json
@@ -23,8 +24,8 @@ from pyspark.sql.types import StructType
 from etl.engine.checksums import VERIFIED, log_checksums
 from etl.engine.columns import schema_of
 from etl.engine.damage import LogDamaged
-from etl.engine.delta_state import PREVIOUS, STATE, DataFile, TableMetadata, file_of, state_checksum
-from etl.engine.file_systems import file_system
+from etl.engine.delta_state import PREVIOUS, STATE, DataFile, TableMetadata, file_of, has_more, state_checksum
+from etl.engine.file_systems import file_system, sync_files
 
 CHECKPOINT_COMMITS = 20
 """Commits between two checkpoints. A reader parses at most that many commits after the newest checkpoint."""
@@ -87,7 +88,9 @@ class DeltaLog:
             with _as_os_errors(self.root):
                 return DeltaTable.is_deltatable(self.root)
         folder = Path(self.root, "_delta_log")
-        return folder.is_dir() and any(each.name[0].isdecimal() for each in folder.iterdir())
+        # A commit that a killed writer did not finish is called 00000000000000000000.json#1.
+        names = folder.iterdir() if folder.is_dir() else ()
+        return any(each.name[0].isdecimal() and each.suffix in (".json", ".parquet") for each in names)
 
     def stored_name(self) -> str | None:
         """The name of the table, as of the last `refresh`; None without a name or table."""
@@ -196,6 +199,7 @@ class DeltaLog:
         kept = (each for each in self.files() if each.path not in names)
         new = (file_of(each.path, each.size, each.partition_values, each.stats, self.layout.key) for each in added)
         properties = self._properties([*kept, *new], metadata, info)
+        version = 0 if self._table is None else self._table.version() + 1
         try:
             if self._table is None:
                 create_table_with_add_actions(
@@ -226,6 +230,7 @@ class DeltaLog:
             if self._table is None and "already exists" in str(error):
                 raise CommitConflict(self.root) from error
             raise _os_error(self.root, error) from error
+        self._sync(version)
         self.refresh()
         VERIFIED.forget(self.root, names)
         if "://" not in self.root:
@@ -233,6 +238,12 @@ class DeltaLog:
                 # From now on its time is that of its removal, for `delete_unused`.
                 with suppress(FileNotFoundError):
                     os.utime(Path(self.root, each.path))
+
+    def _sync(self, version: int) -> None:
+        """Returns when a commit is on disk, with the checkpoint that it led to."""
+        names = [f"{version:020}.json", f"{version:020}.checkpoint.parquet", "_last_checkpoint"]
+        has_checkpoint = Path(self.root, "_delta_log", names[1]).exists()
+        sync_files(self.root, [f"_delta_log/{each}" for each in (names if has_checkpoint else names[:1])])
 
     def _properties(
         self, files: Iterable[DataFile], metadata: TableMetadata, info: Mapping[str, str] = MappingProxyType({})
@@ -261,7 +272,7 @@ class DeltaLog:
         held = json.loads(self._table.schema().to_json())
         wanted = json.loads(schema_of(self.layout.ddl).json())
         types = {field["name"]: field["type"] for field in held["fields"]}
-        missing = [field for field in wanted["fields"] if _has_more(field["type"], types.get(field["name"]))]
+        missing = [field for field in wanted["fields"] if has_more(field["type"], types.get(field["name"]))]
         if missing:
             fields = Schema.from_json(StructType.fromJson({"type": "struct", "fields": missing}).json()).fields
             with _as_os_errors(self.root):
@@ -315,18 +326,6 @@ class DeltaLog:
                     file.unlink()
 
 
-def _has_more(wanted: Any, held: Any) -> bool:
-    """Whether a type in Delta's JSON has a field that `held`, the existing type, does not have."""
-    if held is None:
-        return True
-    if not isinstance(wanted, dict) or not isinstance(held, dict):
-        return False
-    if wanted["type"] == "array":
-        return _has_more(wanted["elementType"], held["elementType"])
-    fields = {field["name"]: field["type"] for field in held.get("fields", ())}
-    return any(_has_more(field["type"], fields.get(field["name"])) for field in wanted.get("fields", ()))
-
-
 @contextmanager
 def _as_os_errors(root: str) -> Iterator[None]:
     try:
@@ -343,8 +342,3 @@ def _as_os_errors(root: str) -> Iterator[None]:
 def _os_error(root: str, error: BaseException) -> OSError:
     """The first line of an error: delta-rs adds addresses of its code."""
     return OSError(f"{root}: {(str(error).splitlines() or [type(error).__name__])[0]}")
-
-
-def paths_of(root: str, files: Iterable[DataFile]) -> list[str]:
-    """The absolute paths, or URLs, of files of the table at `root`."""
-    return [f"{root}/{file.path}" for file in files]

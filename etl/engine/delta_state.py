@@ -78,3 +78,20 @@ def file_of(
     found = json.loads(statistics or "{}")
     least, greatest, nulls = (found.get(name, {}).get(key) for name in ("minValues", "maxValues", "nullCount"))
     return DataFile(path, size, tuple(partition.items()), least, greatest, found.get("numRecords"), nulls)
+
+
+def paths_of(root: str, files: Iterable[DataFile]) -> list[str]:
+    """The absolute paths, or URLs, of files of the table at `root`."""
+    return [f"{root}/{file.path}" for file in files]
+
+
+def has_more(wanted: Any, held: Any) -> bool:
+    """Whether a type in Delta's JSON has a field that `held`, the existing type, does not have."""
+    if held is None:
+        return True
+    if not isinstance(wanted, dict) or not isinstance(held, dict):
+        return False
+    if wanted["type"] == "array":
+        return has_more(wanted["elementType"], held["elementType"])
+    fields = {field["name"]: field["type"] for field in held.get("fields", ())}
+    return any(has_more(field["type"], fields.get(field["name"])) for field in wanted.get("fields", ()))

@@ -27,8 +27,8 @@ from etl.engine.delta_files import (
     write_rest,
     writing_folder,
 )
-from etl.engine.delta_log import CommitConflict, DeltaLog, Layout, paths_of
-from etl.engine.delta_state import DataFile
+from etl.engine.delta_log import CommitConflict, DeltaLog, Layout
+from etl.engine.delta_state import DataFile, paths_of
 from etl.engine.file_systems import file_system
 from etl.engine.ordering import sorted_batches
 from etl.engine.row_selection import Selection

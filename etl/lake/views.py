@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
 
 from etl.engine.columns import schema_of
-from etl.engine.delta_log import DeltaLog, paths_of
+from etl.engine.delta_log import DeltaLog
+from etl.engine.delta_state import paths_of
 from etl.lake.checked_query import check_query
 from etl.lake.delta import TABLES, Lake
 

@@ -25,7 +25,8 @@ from cli.main import describe_error
 from etl.engine.arrow_frames import MANY_ROWS, arrow_frame, collected
 from etl.engine.columns import balanced, bytes_at, inline, union_with_nulls
 from etl.engine.current import on_sail
-from etl.engine.delta_log import DeltaLog, Layout, paths_of
+from etl.engine.delta_log import DeltaLog, Layout
+from etl.engine.delta_state import paths_of
 from etl.engine.delta_tables import commit_files, read_files
 from etl.engine.ordering import map_in_order, sorted_batches
 from etl.engine.parquet import write_parquet

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from cli import main as cli
 from etl.engine.delta_compaction import merge_files
 from etl.engine.delta_files import RowsOutside, writing_folder
-from etl.engine.delta_log import CommitConflict, DeltaLog, Layout
+from etl.engine.delta_log import CHECKPOINT_COMMITS, CommitConflict, DeltaLog, Layout
 from etl.engine.delta_tables import append_table, commit_files
 from etl.engine.row_selection import Selection
 from etl.lake import maintenance
@@ -208,6 +208,36 @@ def test_what_a_killed_writer_left_is_deleted_by_the_next_and_that_of_a_living_o
         assert not dead.exists()
         assert Path(log.root, living).exists()
     assert {path.parent.name for path in on_disk(log)} == {"lake_range=0"}
+
+
+def test_commits_that_killed_writers_did_not_finish_are_ignored(log: DeltaLog) -> None:
+    """Killed before the commit had its name."""
+    folder = Path(log.root, "_delta_log")
+    folder.mkdir(parents=True)
+    for version in range(2):
+        Path(folder, f"{version:020}.json#1").write_bytes(b"")
+    put(log, rows_of(1), replaced=[(1, 1)])
+    put(log, rows_of(2), replaced=[(2, 2)])
+    assert read(DeltaLog(log.root, LAYOUT)) == rows_of(1, 2)
+
+
+def test_a_commit_and_before_it_its_files_are_on_disk(log: DeltaLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty commits lead to a checkpoint."""
+    sync, newest = os.fsync, dict[int, int]()
+
+    def noted(descriptor: int) -> None:
+        sync(descriptor)
+        newest[os.fstat(descriptor).st_ino] = len([*Path(log.root).glob("_delta_log/*.json")])
+
+    monkeypatch.setattr(os, "fsync", noted)
+    for number in range(CHECKPOINT_COMMITS):
+        put(log, rows_of(number), replaced=[(number, number)])
+        commit = Path(log.root, "_delta_log", f"{number:020}.json")
+        (file,) = (Path(log.root, each.path) for each in log.files() if each.least == number)
+        assert [newest[each.stat().st_ino] for each in (file, file.parent)] == [number] * 2
+        assert [newest[each.stat().st_ino] for each in (commit, commit.parent)] == [number + 1] * 2
+    (checkpoint,) = Path(log.root).glob("_delta_log/*.checkpoint.parquet")
+    assert {each.stat().st_ino for each in (checkpoint, checkpoint.with_name("_last_checkpoint"))} <= newest.keys()
 
 
 def test_files_that_were_moved_and_not_committed_are_deleted_by_a_compaction(
