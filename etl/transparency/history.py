@@ -5,10 +5,11 @@ of the milestone, so a verified cone with the same id and number has the same me
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from pyspark.sql import DataFrame
 
-from db.intervals import Intervals, intersect
+from db.intervals import Intervals, add, intersect, of_indices
 from db.store import StoreMismatch
 from etl.engine.arrow_frames import collected
 from etl.lake.delta import either
@@ -40,31 +41,44 @@ class LoggedMilestones(LoggedRecords):
 
     def check_messages(self, messages: DataFrame, milestones: Intervals, *, in_part: bool = False) -> None:
         """Compares milestones, given as all their messages (MESSAGE_DDL), or `in_part` as some, which are not counted.
-        Raises LogForked for the first that differs.
+        Raises LogForked for the first that differs or, if they are not given in part, is missing.
         """
-        self._check(milestones, lambda part: milestone_rows(messages.where(either(part)), None), in_part=in_part)
+        read = partial(_read_messages, messages)
+        for index in self._missing(milestones, read, in_part=in_part):
+            if not in_part:
+                raise self._forked(index, "no milestone")
 
-    def check_milestones(self, read: Callable[[Intervals], DataFrame], milestones: Intervals) -> None:
-        """Compares milestones of a lake (MILESTONE_DDL). Raises LogForked for the first that differs."""
-        self._check(milestones, read)
+    def check_milestones(self, read: Callable[[Intervals], DataFrame], milestones: Intervals) -> Intervals:
+        """Compares milestones of a lake (MILESTONE_DDL), and returns those that it does not have. Raises LogForked for
+        the first that differs.
+        """
+        lacking = Intervals()
+        for part in _parts(self.inside(milestones)):
+            lacking = add(lacking, of_indices(self._missing([part], read)))
+        return lacking
 
-    def _check(self, milestones: Intervals, read: Callable[[Intervals], DataFrame], *, in_part: bool = False) -> None:
+    def _missing(
+        self, milestones: Intervals, read: Callable[[Intervals], DataFrame], *, in_part: bool = False
+    ) -> Iterator[int]:
+        """Compares milestones, and yields those without a row."""
         for part in _parts(self.inside(milestones)):
             rows = {each["milestone_index"]: each for each in _rows(read([part]))}
             for index in range(part[0], part[1] + 1):
                 logged, row = self.record(index), rows.get(index)
+                if row is None:
+                    yield index
+                    continue
                 if in_part:
-                    if row is None:
-                        # It was rejected, and nothing of it is stored.
-                        continue
                     row["message_count"] = logged.message_count
-                found = "no milestone" if row is None else _difference(logged, row)
-                if found:
-                    raise LogForked(
-                        f"fork of the log of {self.network} at milestone {index}: milestone "
-                        f"{logged.milestone_id.hex()} with {logged.message_count} messages is logged, found {found}. "
-                        "Nothing was changed"
-                    )
+                if found := _difference(logged, row):
+                    raise self._forked(index, found)
+
+    def _forked(self, index: int, found: str) -> LogForked:
+        logged = self.record(index)
+        return LogForked(
+            f"fork of the log of {self.network} at milestone {index}: milestone {logged.milestone_id.hex()} with "
+            f"{logged.message_count} messages is logged, found {found}. Nothing was changed"
+        )
 
 
 def check_same(
@@ -111,6 +125,10 @@ def _difference(logged: MilestoneRecord, row: dict[str, object]) -> str | None:
     found = row["milestone_id"]
     named = f"milestone {found.hex()}" if isinstance(found, bytes) and not is_same else "it"
     return f"{named} with {row['message_count']} messages"
+
+
+def _read_messages(messages: DataFrame, milestones: Intervals) -> DataFrame:
+    return milestone_rows(messages.where(either(milestones)), None)
 
 
 def _rows(frame: DataFrame) -> Iterable[dict[str, object]]:

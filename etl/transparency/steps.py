@@ -7,13 +7,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from db.connect import StoreSettings
-from db.intervals import Intervals
+from db.intervals import Intervals, in_words
 from db.queries.log import LogHead
 from db.store import StoreDamaged
 from etl.run_lease import AT_HEAD
 from etl.store_reads import StoreReads
 from etl.transparency.append import LogAppender, SignedLog
-from etl.transparency.history import LoggedMilestones
+from etl.transparency.history import LogForked, LoggedMilestones
 from etl.transparency.log_files import LogFiles
 from etl.transparency.signing_key import read_key
 from etl.transparency.stored_log import StoredLog
@@ -34,30 +34,39 @@ def log_of(publication: Publication) -> StoredLog:
 
 def check_log(publication: Publication, *, whole: bool = False) -> None:
     """Compares both copies of the log, and the milestones of a lake that has no log or a shorter one than the store.
-    Reads the key. Changes nothing.
+    Reads the key.
 
     Args:
         publication: the run.
-        whole: compare all milestones of the lake.
+        whole: compare all milestones of the lake, and complete its copy of the log: the run will delete that of the
+            store. Reports milestones that are logged and not in the lake.
 
     Raises:
-        LogForked: they differ.
+        LogForked: they differ; with `whole` also if the lake has none of the logged milestones.
         LogError: tiles are damaged, or the key is invalid.
     """
     key_of(publication.store_settings)
     if _is_copied(publication):
         return
     stored = log_of(publication)
+    is_damaged = False
     try:
         head = stored.find()
     except StoreDamaged:
         if not whole:
             raise
         log.warning("the store's copy of the log is damaged: only that of the lake is compared")
-        head = stored.files.head()
+        head, is_damaged = stored.files.head(), True
     if head is not None and head.newest.size and (whole or not stored.is_in_lake(head)):
         logged = LoggedMilestones(head.newest, stored.read_bundle)
-        logged.check_milestones(publication.lake.milestones, [(logged.first, logged.last)])
+        all_logged = [(logged.first, logged.last)]
+        lacking = logged.check_milestones(publication.lake.milestones, all_logged)
+        if whole and lacking == all_logged:
+            raise LogForked(f"{publication.lake.root} has none of the milestones in the log. Nothing was changed")
+        if whole and not is_damaged:
+            stored.open()
+        if whole and lacking:
+            log.warning("the lake does not have milestones %s, which are logged: load them again", in_words(lacking))
 
 
 def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()) -> WholeCheck:

@@ -5,6 +5,7 @@ another id; nothing else is wrong with it. The log has the records that the defi
 """
 
 import copy
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
@@ -15,10 +16,13 @@ import pytest
 
 from db.connect import StoreSettings, open_store
 from db.queries.log import LogHead
+from db.store import StoreMismatch
+from etl.report import Stored
 from etl.store_reads import StoreReads
 from etl.transparency.append import LogAppender
 from etl.transparency.history import LogForked
 from etl.transparency.stored_log import StoredLog
+from tests.conftest import SAMPLE
 from tests.etl import archives
 from tests.etl.conftest import Loading, Stores
 from tests.etl.store_rows import LOG, stored_rows
@@ -120,6 +124,36 @@ def test_a_forged_lake_without_a_log_is_a_fork(loading: Loading, stores: Stores,
         with pytest.raises(LogForked, match="at milestone 50: "):
             run()
         assert (everything(loading), everything(other)) == before
+
+
+@pytest.mark.loads
+def test_a_store_is_rebuilt_from_an_older_lake_and_what_is_missing_is_loaded_again(
+    stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log keeps its length, also in the lake, and milestones that are loaded again must be the logged ones."""
+    loading, lines = stores(), archives.oracle()
+    first, rest = (archives.write(tmp_path / f"{n}.jsonl", part) for n, part in enumerate((lines[:20], lines[20:])))
+    lake, older = loading.folder / "lake", tmp_path / "older"
+    loading.load(first, genesis=SAMPLE / "genesis.json")
+    shutil.copytree(lake, older)
+    loading.load(rest)
+    rows, log, files = loading.rows(), log_rows(loading), files_of(lake)
+    shutil.rmtree(lake)
+    with pytest.raises(LogForked, match="lake has none of the milestones in the log"):
+        loading.rebuild()
+    shutil.copytree(older, lake)
+    with pytest.raises(StoreMismatch, match=r"milestones 21:51, .*`permanode rebuild` and load what is missing"):
+        loading.load(rest)
+    report = loading.rebuild()
+    assert (report.stored, report.ledger_index) == (Stored(20, 0, []), 20)
+    assert "the lake does not have milestones 21:51, which are logged: load them again" in caplog.messages
+    assert (log_rows(loading), files_of(lake)["head"]) == (log, files["head"])
+    forged = archives.write(tmp_path / "forged.jsonl", forged_lines())
+    with pytest.raises(LogForked, match="at milestone 50: "):
+        loading.load(forged)
+    report = loading.load(rest)
+    assert (report.stored, report.ledger_index) == (Stored(50, 0, []), 50)
+    assert (log_rows(loading), loading.rows()) == (log, rows)
 
 
 def test_a_rebuild_restores_the_rows_of_the_log(loading: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
