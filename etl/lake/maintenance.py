@@ -4,6 +4,7 @@ It needs no engine: delta-rs and pyarrow work in this process, and stream rows o
 """
 
 from etl.engine.delta_compaction import merge_files
+from etl.engine.delta_files import delete_leftovers
 from etl.engine.delta_log import CommitConflict, DeltaLog
 from etl.lake.delta import TABLES
 from etl.report import Notify, Progress
@@ -32,6 +33,9 @@ def compact(root: str, retain_hours: int, notify: Notify) -> dict[str, int]:
 
     Raises CommitConflict if a load commits to a table at the same time, and FileDamaged for a damaged file.
     """
+    for name in TABLES:
+        # First, because merging needs space.
+        delete_leftovers(f"{root}/{name}")
     files = {}
     for name, log in _existing(root):
         before = len(log.files())

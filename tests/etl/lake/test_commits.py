@@ -30,6 +30,7 @@ from etl.engine.row_selection import Selection
 from etl.lake import maintenance
 from etl.lake.delta import TABLES
 from etl.lake.paths import literal_path
+from etl.report import quiet
 from tests.etl.lake_files import live_files
 
 RANGE = 100
@@ -37,6 +38,7 @@ LAYOUT = Layout("number INT, lake_range INT, place INT, name STRING", ("lake_ran
 INFO = {"engine": "none", "run": "of a test"}
 SCHEMA = pa.schema({"number": pa.int32(), "place": pa.int32(), "name": pa.string()})
 Row = tuple[int | None, int, str]
+REJECT = {"milestone_index": [1], "file": ["a"], "line": [1], "item": ["b"], "reason": ["c"]}
 
 
 @pytest.fixture
@@ -397,6 +399,18 @@ def test_lake_compact_needs_no_engine_and_reports_progress(tmp_path: Path) -> No
     assert [(each["stage"], each["done"], each["total"]) for each in progress] == [("rejects", 0, 3)]
     (file,) = live_files(Path(log.root))
     assert pq.ParquetFile(file).read().to_pylist() == rows
+
+
+def test_lake_compact_deletes_what_killed_writers_left_also_without_files_to_merge(tmp_path: Path) -> None:
+    """In a table with one file, and in one that no writer committed."""
+    append_table(DeltaLog(str(tmp_path / "rejects"), TABLES["rejects"]), pa.table(REJECT), INFO)
+    dead = [tmp_path / table / "_writing-dead" for table in ("rejects", "messages")]
+    for folder in dead:
+        folder.mkdir(parents=True)
+        (folder / ".lock").touch()
+        (folder / "part-0.parquet").touch()
+    assert maintenance.compact(str(tmp_path), 168, quiet) == {"rejects": 1}
+    assert not any(each.exists() for each in dead)
 
 
 def test_a_path_that_delta_rs_decodes_is_rejected() -> None:
