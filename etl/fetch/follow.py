@@ -45,7 +45,7 @@ PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
 
 RETRIED_MOST = 100
 """Maximum of missing milestones that a run requests again. New ones wait for these requests, and a node that has pruned
-its history lacks all the others.
+its history does not have them.
 """
 
 ETA_FROM = 20
