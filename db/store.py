@@ -174,7 +174,7 @@ class Store(Protocol):
         reverse: bool = False,
         limit: int,
         columns: tuple[str, ...] | None = None,
-    ) -> list[Row]:
+    ) -> Sequence[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards).
 
         `columns` limits the columns of the rows; None: all. `lower` and `upper` compare by value, whichever way the

@@ -306,7 +306,7 @@ class StoreReads:
     def positions(self, table: Table, column: str, partitions: Sequence[Key], first: int, last: int) -> list[int]:
         """The milestones in [first, last] of all rows of these partitions. `column`: the first clustering column."""
 
-        async def read() -> list[list[Row]]:
+        async def read() -> list[Sequence[Row]]:
             low, high = Bound((first,)), Bound((last,))
             slices = (
                 self._store.slice(table, each, lower=low, upper=high, limit=ALL_ROWS, columns=(column,))

@@ -6,6 +6,7 @@ from api.fields.span_params import Given, edges_of
 from api.http.errors import BadParameter
 from api.http.responses import Json
 from api.network import NetworkMount
+from db.lazy_rows import values_of
 from db.listing.page import Page
 from db.queries.spans import Edge, find_span
 from db.store import Row
@@ -15,7 +16,7 @@ from ledger.chrysalis.transaction import ED25519
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
     """Returns a page as JSON, with `state` for the next page. `expanded` replaces ids by Chronicle's records."""
-    values = [record(row, column) for row in page.rows] if expanded else [row[column] for row in page.rows]
+    values = [record(row, column) for row in page.rows] if expanded else values_of(page.rows, column)
     return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from db import schema
 from db.coverage import check_listing
+from db.lazy_rows import joined
 from db.listing import chronicle_paging_state as chronicle_state
 from db.listing.cursor import Cursor, CursorError, checks_of, format_cursor, parse_cursor
 from db.listing.spans import within
@@ -45,7 +46,7 @@ BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
 """The smallest number of rows per read if a filter dropped some."""
 
-Keep: TypeAlias = Callable[[list[Row], int | None], Awaitable[list[Row]]]
+Keep: TypeAlias = Callable[[Sequence[Row], int | None], Awaitable[Sequence[Row]]]
 """Filters rows, at the listing's ledger index if it has one."""
 
 
@@ -55,7 +56,7 @@ class Page(NamedTuple):
     `as_of` is the ledger index of all pages, if the listing has one.
     """
 
-    rows: list[Row]
+    rows: Sequence[Row]
     cursor: str | None
     as_of: int | None = None
 
@@ -178,24 +179,29 @@ async def list_page(
     after = _position(listing, cursor, identity, newest=newest) if cursor is not None else None
     reader = _Reader(store, listing, after, start, identity, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
-    shown: list[Row] = []
+    shown: list[Sequence[Row]] = []
     pending: list[bool] = []
-    read = examined = 0
-    while len(shown) <= page_size:
-        missing = page_size + 1 - len(shown)
-        at_least = FILTERED_BATCH if examined > len(shown) else 0
+    count = read = examined = 0
+    while count <= page_size:
+        missing = page_size + 1 - count
+        at_least = FILTERED_BATCH if examined > count else 0
         rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST, bound - examined))
         if not rows:
-            return Page(shown, None, reader.as_of)
-        shown += kept
-        pending += [reader.pending] * len(kept)
-        if reader.ended and len(shown) <= page_size:
-            return Page(shown, None, reader.as_of)
+            return Page(joined(shown), None, reader.as_of)
+        if kept:
+            shown.append(kept)
+            pending.append(reader.pending)
+            count += len(kept)
+        if reader.ended and count <= page_size:
+            return Page(joined(shown), None, reader.as_of)
         read += len(rows)
         examined = read + (listing.sieve.left_out if listing.sieve else 0)
-        if examined >= bound and len(shown) <= page_size:
-            return reader.page(shown, rows[-1], pending=reader.pending)
-    return reader.page(shown[:page_size], shown[page_size - 1], pending=pending[page_size - 1])
+        if examined >= bound and count <= page_size:
+            return reader.page(joined(shown), rows[-1], pending=reader.pending)
+    shown[-1] = shown[-1][: page_size - count]
+    if not shown[-1]:
+        del shown[-1], pending[-1]
+    return reader.page(joined(shown), shown[-1][-1], pending=pending[-1])
 
 
 def read_columns(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
@@ -254,7 +260,7 @@ class _Reader:
         """Whether it is known without reading that nothing follows."""
         return len(self._parts) == 1 and self._stream is not None and self._stream.ended
 
-    async def next(self, limit: int) -> tuple[list[Row], list[Row]]:
+    async def next(self, limit: int) -> tuple[Sequence[Row], Sequence[Row]]:
         """Reads the next rows and filters them. There are no rows only at the end."""
         while self._parts:
             if self._stream is None:
@@ -266,7 +272,7 @@ class _Reader:
             self._stream = self._start = None
         return [], []
 
-    def page(self, rows: list[Row], last: Row, *, pending: bool) -> Page:
+    def page(self, rows: Sequence[Row], last: Row, *, pending: bool) -> Page:
         """A page with these rows that is followed by another one after `last`."""
         if pending:
             cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
@@ -289,7 +295,7 @@ class _Reader:
             source = within(source, self._listing.window.milestones)
         return source(self._store, self._start, self._newest)
 
-    async def _kept(self, rows: list[Row], limit: int) -> list[Row]:
+    async def _kept(self, rows: Sequence[Row], limit: int) -> Sequence[Row]:
         if self.pending:
             # Keep rows that `messages` does not contain, or only in a milestone that is not final in this listing.
             if self._final_to is None:

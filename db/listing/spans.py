@@ -1,6 +1,6 @@
 """Restricts a listing to rows in intervals of milestones, or of another position that orders them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from db.intervals import Intervals, intersect
@@ -46,7 +46,7 @@ class SpanStream:
             return self._stream is not None and self._stream.ended
         return not self._left
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, all in one interval."""
         while self._left:
             first, last = self._left[-1]

@@ -40,7 +40,7 @@ class Stream(Protocol):
     @property
     def ended(self) -> bool: ...  # noqa: D102
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows in order, 1 to `limit`; none only at the end. Rows that a sieve drops count towards `limit`."""
 
 
@@ -76,7 +76,7 @@ class PartitionStream:
         self._start, self._newest = start or self._end, newest
         self.ended = False
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows: one slice."""
         if self.ended:
             return []
@@ -141,16 +141,15 @@ class HintedStream:
         hints, rows = self._hint_stream, self._rows
         return not self._named and hints is not None and hints.ended and rows is not None and rows.ended
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, all of one partition."""
         while True:
-            rows = await self._rows.next(limit) if self._rows else []
-            if rows:
+            if self._rows is not None and (rows := await self._rows.next(limit)):
                 return rows
             if not self._named:
                 if self._hint_stream is None:
                     self._hint_stream = await self._begin()
-                self._named = (await self._hint_stream.next(HINTS_AT_ONCE))[::-1]
+                self._named = [*await self._hint_stream.next(HINTS_AT_ONCE)][::-1]
             if not self._named:
                 return []
             self._rows = self._open_partition(self._named.pop())
@@ -181,7 +180,7 @@ class MergedStream:
         self._ended = [False] * len(streams)
         self._last: Key | None = None
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows of all streams."""
         rows: list[Row] = []
         at_once = min(limit, -(-MERGED_AHEAD * limit // max(1, len(self._streams))))
@@ -191,7 +190,7 @@ class MergedStream:
                 if not self._waiting[index] and not self._ended[index]:
                     if rows and len(rows) + self._sieve.left_out - left_out >= limit:
                         return rows
-                    self._waiting[index] = (await stream.next(at_once))[::-1]
+                    self._waiting[index] = [*await stream.next(at_once)][::-1]
                     self._ended[index] = not self._waiting[index]
             heads = [(self._sort_key(waiting[-1]), index) for index, waiting in enumerate(self._waiting) if waiting]
             if not heads:
@@ -212,7 +211,7 @@ class MergedStream:
 class BegunStream:
     """A stream whose first rows were read before."""
 
-    def __init__(self, rows: list[Row], following: Stream) -> None:
+    def __init__(self, rows: Sequence[Row], following: Stream) -> None:
         self._rows, self._following = rows, following
 
     @property
@@ -220,7 +219,7 @@ class BegunStream:
         """Whether nothing follows the rows read before."""
         return not self._rows and self._following.ended
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, those read before first."""
         rows, self._rows = self._rows[:limit], self._rows[limit:]
         return rows or await self._following.next(limit)
@@ -234,7 +233,7 @@ class ChainedStream:
     def __init__(self, streams: Sequence[Stream]) -> None:
         self._left = [*reversed(streams)]
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, of one stream."""
         while self._left:
             rows = await self._left[-1].next(limit)

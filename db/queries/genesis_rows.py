@@ -6,9 +6,11 @@ all outputs, each where it was created, then omits the row at the genesis. A lis
 begins at the genesis instead.
 """
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from db import schema
+from db.lazy_rows import values_of
 from db.listing.page import Keep
 from db.listing.streams import get_network
 from db.queries.ledger import find_genesis
@@ -22,7 +24,7 @@ def created_rows(store: Store, keep: Keep | None = None) -> Keep:
     attachments without effect are kept.
     """
 
-    async def kept(rows: list[Row], as_of: int | None) -> list[Row]:
+    async def kept(rows: Sequence[Row], as_of: int | None) -> Sequence[Row]:
         rows = await _created(store, rows)
         return rows if keep is None else await keep(rows, as_of)
 
@@ -40,11 +42,11 @@ async def first_state(store: Store) -> int:
     return genesis
 
 
-async def _created(store: Store, rows: list[Row]) -> list[Row]:
+async def _created(store: Store, rows: Sequence[Row]) -> Sequence[Row]:
     genesis = await first_state(store)
-    listed = [row for row in rows if genesis and row["milestone_index"] == genesis and row.get("included", True)]
-    if not listed:
+    if not genesis or genesis not in values_of(rows, "milestone_index"):
         return rows
+    listed = [row for row in rows if row["milestone_index"] == genesis and row.get("included", True)]
     outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in listed])
     others = {id(row) for row, output in zip(listed, outputs, strict=True) if output and not _is_of(row, output)}
     return [row for row in rows if id(row) not in others]

@@ -193,7 +193,7 @@ async def list_receipts(
     `first_byte` of the payload selects an era. A `window` restricts the milestones that contain the receipts.
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         of_era = [row for row in rows if row["payload"][0] == first_byte]
         if window is None:
             return of_era
@@ -217,7 +217,7 @@ async def list_receipts(
     )
 
 
-async def get_distribution(store: Store, network: str, ledger_index: int) -> list[Row]:
+async def get_distribution(store: Store, network: str, ledger_index: int) -> Sequence[Row]:
     """Rows of `distribution` of a ledger index, ascending by balance; none if it is no longer kept or not whole."""
     if not await _is_ranked(store, network, ledger_index):
         return []
@@ -227,7 +227,7 @@ async def get_distribution(store: Store, network: str, ledger_index: int) -> lis
 
 async def list_richest(
     store: Store, network: str, ledger_index: int, *, page_size: int, after_rank: int = 0
-) -> list[Row]:
+) -> Sequence[Row]:
     """Up to RICHEST rows of `rich_list` of a ledger index, by rank; none if it is no longer kept or not whole."""
     limit = min(page_size, RICHEST - after_rank)
     if limit <= 0 or not await _is_ranked(store, network, ledger_index):

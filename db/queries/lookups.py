@@ -132,7 +132,7 @@ def sieve_of(where: Where) -> Sieve | None:
 
 
 def _spent(store: Store) -> Keep:
-    async def keep(rows: list[Row], as_of: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], as_of: int | None) -> list[Row]:
         outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in rows])
         return [row for row, output in zip(rows, outputs, strict=True) if _ended(output, as_of)]
 

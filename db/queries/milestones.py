@@ -97,7 +97,7 @@ async def list_milestones(
 ) -> Page:
     """A page of `sync` rows of complete milestones by index. `start` is a milestone index."""
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         return [row for row in rows if is_complete(row)]
 
     columns = read_columns(schema.sync, ("synced_by", "layout"), window)

@@ -94,7 +94,7 @@ async def list_token_outputs(
             window=window, newest=newest, page_size=page_size, cursor=cursor,
         )  # fmt: skip
 
-    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], at: int | None) -> list[Row]:
         created = [row for row in rows if not row["is_spent"]]
         if spent is Spent.ANY:
             return created

@@ -125,7 +125,7 @@ async def list_outputs_by_address(
             cursor=cursor,
         )
 
-    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], at: int | None) -> list[Row]:
         of_type = [row for row in rows if output_type in (None, row["output_type"])]
         if include_spent and included:
             return of_type
@@ -136,7 +136,7 @@ async def list_outputs_by_address(
             if await _is_shown(store, row, output, at, include_spent=include_spent)
         ]
 
-    async def keep_pending(rows: list[Row], at: int | None) -> list[Row]:
+    async def keep_pending(rows: Sequence[Row], at: int | None) -> list[Row]:
         found = await pending.with_outputs(store, rows, at)
         return [row for row in found if output_type in (None, pending.output_type_of(row))]
 

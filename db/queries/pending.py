@@ -112,7 +112,7 @@ async def list_pending_attachments(
 async def _list(
     store: Store, sources: Sequence[Source], query: object, *, newest: bool, page_size: int, cursor: str | None
 ) -> Page:
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         keys = [(row["message_id"],) for row in rows]
         final, waiting = (
             await store.get_many(schema.messages, keys),

@@ -154,7 +154,7 @@ async def _attachments(store: Store, transaction_id: str) -> list[Hit]:
     return [] if message is None else [Hit("transaction", transaction_id, message)]
 
 
-async def _first_pending(store: Store, table: str, key: str) -> list[Row]:
+async def _first_pending(store: Store, table: str, key: str) -> Sequence[Row]:
     """The first pending row of a lookup's key, if any."""
     hints = await store.slice(schema.pending_hints, (table, key), limit=1)
     partition = (table, key, schema.PENDING_RANGE)
@@ -178,7 +178,7 @@ async def _hinted(store: Store, keys: Iterable[Key]) -> list[bool]:
     return [bool(rows) for rows in await together(*(_first_hint(store, key) for key in keys))]
 
 
-async def _first_hint(store: Store, key: Key) -> list[Row]:
+async def _first_hint(store: Store, key: Key) -> Sequence[Row]:
     return await store.slice(schema.addresses_hints, key, limit=1)
 
 

@@ -223,7 +223,7 @@ async def _with_treasury(store: Store, network: str, rows: list[Row], columns: S
     if TREASURY not in columns or not rows:
         return rows
     first, last = sorted((rows[0]["milestone_index"], rows[-1]["milestone_index"]))
-    held = await store.slice(schema.treasury, (network,), upper=Bound((first,)), limit=1)
+    held = [*await store.slice(schema.treasury, (network,), upper=Bound((first,)), limit=1)]
     later = list_between(store, schema.treasury, (network,), (first + 1,), (last,), newest=False)
     held += [row async for row in later]
     since = [row["milestone_index"] for row in held]

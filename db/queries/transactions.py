@@ -82,7 +82,7 @@ async def list_history(
     last one.
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         return [row for row in rows if row["milestone_index"] >= applied.start]
 
     return await list_lookup(
@@ -114,7 +114,7 @@ async def list_by_address(
     ones, others, or both (None). A page may be short or empty and still have a cursor, because work is bounded.
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         return [row for row in rows if row["direction"] != MIGRATED]
 
     return await list_lookup(

@@ -155,7 +155,7 @@ def _read(columns: Sequence[str], window: Window | None) -> tuple[str, ...] | No
     return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns), window)
 
 
-async def unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
+async def unspent_rows(rows: Sequence[Row], at: int | None) -> list[Row]:
     """Those rows of `unspent_outputs` that are unspent at a ledger index."""
     # Most were never spent: only the others are checked for when.
     return [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
@@ -164,7 +164,7 @@ async def unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
 def _unspent_outputs(store: Store) -> Keep:
     """Like `unspent_rows`, for rows of lookups from the genesis on."""
 
-    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], at: int | None) -> list[Row]:
         outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in rows])
         pairs = zip(rows, outputs, strict=True)
         return [row for row, output in pairs if output is None or not (is_spent(output, at) or _is_again(row, output))]
@@ -271,7 +271,7 @@ class _GenesisStream:
         self._start, self._columns, self._sieve, self._newest = start, columns, sieve, newest
         self._chain: ChainedStream | None = None
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, whose ids have the same first byte."""
         if self._chain is None:
             self._chain = ChainedStream(await self._open())

@@ -5,6 +5,8 @@ are listed as if the genesis were a milestone. The genesis can be a snapshot, wh
 that created them.
 """
 
+from collections.abc import Sequence
+
 from db import schema
 from db.coverage import check_address
 from db.listing.page import Listing, Page, list_page, read_columns
@@ -87,7 +89,7 @@ class _GenesisUpdates:
         """Whether the outputs are at their end."""
         return self._outputs.ended
 
-    async def next(self, limit: int) -> list[Row]:
+    async def next(self, limit: int) -> Sequence[Row]:
         """The next rows, each output once. Omits outputs that the milestone of the genesis created and spent, which
         have rows if that milestone is loaded, too.
         """
@@ -107,7 +109,7 @@ class _GenesisUpdates:
                 return found
         return []
 
-    def _each_once(self, rows: list[Row]) -> list[Row]:
+    def _each_once(self, rows: Sequence[Row]) -> list[Row]:
         """The rows without those of an output that precedes them: a genesis.json does not name the message that created
         an output, so the row of the message is another one, next to it.
         """
@@ -115,7 +117,7 @@ class _GenesisUpdates:
         self._last_id = before[-1]
         return [row for row, earlier in zip(rows, before, strict=False) if row["output_id"] != earlier]
 
-    async def _held(self, rows: list[Row]) -> list[Row]:
+    async def _held(self, rows: Sequence[Row]) -> list[Row]:
         """The rows of outputs that were unspent after the milestone of the genesis."""
         created = [row["output_id"] for row in rows if row["message_id"] != NO_MESSAGE]
         outputs = await self._store.get_many(schema.outputs, [(each,) for each in created])

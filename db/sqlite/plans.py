@@ -11,79 +11,86 @@ from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
+from db import schema
+from db.lazy_rows import RowForm
 from db.listing.conditions import COMPARE as COMPARISONS
 from db.listing.conditions import columns_of
 from db.model import Table, Type
 from db.schema.dialects import EXPIRES_AT
+from db.schema.protocols import LOOKUPS
 from db.sqlite.message_parts import PLACE
 from db.sqlite.stored_form import NUMBER, is_placed, packing_of, partitions_table, rows_table, stored_key
 from db.statements import Shape, check_deleted, check_written, conditions, ordering, shape_of
-from db.store import Bound, Condition, Passed, Row, Scan, Value, Where
+from db.store import Bound, Condition, Key, Passed, Scan, Value, Where
 
 Native: TypeAlias = Any
 """Values of apsw: bytes, str, int, None. Checked on input, by the column's type."""
 
+Bind: TypeAlias = Callable[[Sequence[Value]], list[Native]]
+"""Converts values of certain columns. Raises ValueError for an id that is not hex."""
 
 CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
 """Expressions that convert a value for the port, by column type. Other types stay unchanged."""
 
 
-def rows_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Sequence[Native]]], list[Row]]:
-    """Creates a function from native rows of these columns to the port's rows: a list display compiled once, like SQL.
+KEPT = frozenset({*(lookup.hints for lookup in LOOKUPS), schema.ledger_frontier})
+"""Tables whose rows are kept in memory for other requests. A listing reads a few of them before its own rows. None of
+them expire.
+"""
 
-    A page has a hundred rows, and looking up each column's type for each row costs more than reading it.
-    """
-    parts = []
+
+def row_form(table: Table, names: Sequence[str]) -> RowForm:
+    """The form of native rows of these columns."""
+    expressions = {}
     for column in map(table.column, names):
         value = column.name
         if column.type in CONVERSIONS:
             converted = CONVERSIONS[column.type].format(value)
             value = converted if column.name in table.key else f"None if {value} is None else {converted}"
-        parts.append(f"{column.name!r}: {value}")
-    display = f"lambda native: [{{{', '.join(parts)}}} for {', '.join(names)}, in native]"
-    render: Callable[[Sequence[Sequence[Native]]], list[Row]] = eval(display)  # noqa: S307 (our names)
-    return render
+        expressions[column.name] = value
+    return RowForm(expressions)
 
 
 class ReadPlan:
-    """Read statements of one table; `rows` converts their results."""
+    """Read statements of one table; `form` converts their results."""
 
     def __init__(self, table: Table, columns: Sequence[str] | None = None) -> None:
         self.table = table
         names = table.names if columns is None else columns
-        self.rows = rows_renderer(table, names)
+        self.form = row_form(table, names)
         self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
-        self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
-        self._hex_clustering = tuple(i for i, name in enumerate(table.clustering) if name in self._hex_names)
+        self.key = self._binder(table.key)
         self._names = tuple(names)
         self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "
         self.expires = table.ttl_s is not None
+        self.is_kept = table in KEPT
         self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
         self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive
-        self._slices: dict[Shape, str] = {}
+        self._slices: dict[Shape, tuple[str, Bind]] = {}
         self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], tuple[str, str]] = {}
 
-    def key(self, key: Sequence[Value]) -> list[Native]:
-        """A key, or a prefix of one, in native values. Raises ValueError for an id that is not hex."""
-        return _native(key, self._hex_keys)
-
     def slice(
-        self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
+        self, partition: Key, lower: Bound | None, upper: Bound | None, *, reverse: bool
     ) -> tuple[str, list[Native]]:
-        """SQL and parameters of a slice, to which the caller adds the limit (and the second)."""
+        """SQL and parameters of a slice, to which the caller adds the second, if rows expire, and the limit. Raises
+        ValueError for an id that is not hex.
+        """
         shape = shape_of(lower, upper, reverse=reverse)
-        sql = self._slices.get(shape)
-        if sql is None:
-            sql = self._slices[shape] = self._render(shape)
-        parameters = self.key(partition)
-        for bound in (lower, upper):
-            if bound is not None:
-                parameters += _native(bound.values, self._hex_clustering)
-        return sql, parameters
+        found = self._slices.get(shape)
+        if found is None:
+            clustering = self.table.clustering
+            bind = self._binder((*self.table.partition, *clustering[: shape.lower], *clustering[: shape.upper]))
+            found = self._slices[shape] = self._render(shape), bind
+        sql, bind = found
+        if lower is not None:
+            partition += lower.values
+        if upper is not None:
+            partition += upper.values
+        return sql, bind(partition)
 
     def scan(
         self,
-        partition: Sequence[Value],
+        partition: Key,
         lower: Bound | None,
         upper: Bound | None,
         where: Where,
@@ -102,6 +109,12 @@ class ReadPlan:
             sql = self._scans[sliced, tests] = self._render_scan(shape_of(lower, upper, reverse=reverse), where)
         values = [self._value(each) for test in where for each in test if each.relation in COMPARISONS]
         return SqlScan(self, *sql, values, sliced, parameters, limit)
+
+    def _binder(self, names: Sequence[str]) -> Bind:
+        """The function from values of these columns to native values, compiled once."""
+        values = [f"fromhex(key[{at}])" if name in self._hex_names else f"key[{at}]" for at, name in enumerate(names)]
+        bind: Bind = eval(f"lambda key: [{', '.join(values)}]", {"fromhex": bytes.fromhex})  # noqa: S307 (our names)
+        return bind
 
     def _value(self, condition: Condition) -> Native:
         value = condition.value
@@ -128,15 +141,6 @@ class ReadPlan:
         return " AND ".join(where) + self._alive
 
 
-def _native(values: Sequence[Value], hex_positions: Sequence[int]) -> list[Native]:
-    """Values of the first columns of a key. Those at `hex_positions` become bytes."""
-    native: list[Native] = list(values)
-    for position in hex_positions:
-        if position < len(native):
-            native[position] = bytes.fromhex(native[position])
-    return native
-
-
 class SqlScan(NamedTuple):
     """A scan, ready to run. `whole` returns the number of rows in the slice (binds `parameters` and limit), then the
     rows in and after it that satisfy the conditions (binds `parameters` again and `values`). That is the result if the
@@ -157,7 +161,7 @@ class SqlScan(NamedTuple):
         reading = connection.execute(self.whole, [*self.parameters, self.limit, *self.parameters, *self.values])
         examined: int = next(reading)[0]
         if examined < self.limit:
-            rows = self.plan.rows(reading.fetchall())
+            rows = self.plan.form.rows(reading.fetchall())
             if rows or not examined:
                 return Scan(rows, examined)
         return self._cut(connection)
@@ -168,10 +172,10 @@ class SqlScan(NamedTuple):
         # A transaction, because the last row is found by the number of rows before it.
         with connection:
             (examined,) = next(connection.execute(f"SELECT count(*) FROM ({self.sliced})", slice_of))
-            rows = self.plan.rows(connection.execute(self.cut, [*slice_of, *self.values]).fetchall())
+            rows = self.plan.form.rows(connection.execute(self.cut, [*slice_of, *self.values]).fetchall())
             if examined:
                 skipping = connection.execute(f"{self.sliced} OFFSET ?", [*self.parameters, 1, examined - 1])
-                (last,) = self.plan.rows(skipping.fetchall())
+                (last,) = self.plan.form.rows(skipping.fetchall())
                 if not rows or rows[-1] != last:
                     rows.append(Passed(last))
         return Scan(rows, examined)

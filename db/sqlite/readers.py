@@ -5,11 +5,13 @@ Invariants:
 2. If a generation vanishes while it is opened, it was superseded, and the new one is opened.
 3. A connection interrupts its own statement at the deadline of the request.
 4. No read transaction outlives a turn of the event loop, or CHECK_S if the turn is longer.
+5. What is kept of earlier reads belongs to the data of the present transaction, by SQLite's count of their changes.
 """
 
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -18,7 +20,7 @@ from db.listing.deadline import DEADLINE, is_over
 from db.sqlite.checksums import connect, has_checksums
 from db.sqlite.errors import DAMAGED, PASSING, store_error
 from db.sqlite.files import current_generation, current_stamp, half_of_memory
-from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
+from db.store import DeadlinePassed, Key, Row, StoreMismatch, StoreUnavailable
 
 CHECK_S = 0.02
 """The longest time for which a superseded generation is still read."""
@@ -31,15 +33,26 @@ STATEMENTS_KEPT = 512
 CACHE_KIB = 32_768
 """Memory for pages whose checksums were compared, for each thread."""
 
+KEPT_AT_MOST = 4_096
+"""Reads whose rows are kept, about 1 kB each."""
+
 OPEN_ATTEMPTS = 20
 
 
 class _Local(threading.local):
-    """A thread's connection, the CURRENT it was opened under, and the check of CURRENT before its read transaction."""
+    """A thread's connection, the CURRENT it was opened under, and the check of CURRENT before its read transaction.
+
+    `kept` has rows of the data with the number `version`. `is_compared`: this is the number of the present transaction.
+    """
 
     connection: apsw.Connection | None = None
     stamp: tuple[int, int] | None = None
     look: float = 0.0
+    version: int | None = None
+    is_compared: bool = False
+
+    def __init__(self) -> None:
+        self.kept: dict[Key, Sequence[Row]] = {}
 
 
 class Readers:
@@ -93,8 +106,22 @@ class Readers:
         else:
             connection.execute("COMMIT")
         connection.execute("BEGIN")
-        local.look = self._check_after
+        local.look, local.is_compared = self._check_after, False
         return connection
+
+    def kept_of_turn(self) -> dict[Key, Sequence[Row]]:
+        """Rows that earlier turns read, by statement and parameters; none if the data have changed since then."""
+        local = self._local
+        try:
+            connection = self.connection_of_turn()
+            if not local.is_compared:
+                version = connection.execute("PRAGMA data_version").get
+                if version != local.version or len(local.kept) > KEPT_AT_MOST:
+                    local.version, local.kept = version, {}
+                local.is_compared = True
+        except apsw.Error as error:
+            raise store_error(error, self.path) from error
+        return local.kept
 
     def end_turn(self) -> None:
         """Ends the calling thread's read transaction."""
@@ -133,5 +160,6 @@ class Readers:
             with self._lock:
                 self._open_connections.add(connection)
             local.connection, local.stamp, self._stamp = connection, stamp, stamp
+            local.version = None  # connections count for themselves
             return connection
         raise StoreUnavailable(f"{self.path}: CURRENT names a generation that does not exist")

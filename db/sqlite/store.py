@@ -115,7 +115,7 @@ class SqliteStore:
         reverse: bool = False,
         limit: int,
         columns: tuple[str, ...] | None = None,
-    ) -> list[Row]:
+    ) -> Sequence[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         sql, parameters = plan.slice(partition, lower, upper, reverse=reverse)
@@ -125,7 +125,8 @@ class SqliteStore:
         if self._readers.inline:
             if must_give_way():
                 await give_way()
-            return self._slice(self._readers.connection_of_turn, plan, sql, parameters)
+            read = self._kept if plan.is_kept else self._slice
+            return read(self._readers.connection_of_turn, plan, sql, parameters)
         return await self._in_thread(lambda: self._slice(self._readers.connection, plan, sql, parameters))
 
     async def scan(
@@ -181,13 +182,21 @@ class SqliteStore:
             native = connect().execute(plan.get, parameters).fetchone()
         except apsw.Error as error:
             raise store_error(error, self.path) from error
-        return None if native is None else plan.rows([native])[0]
+        return None if native is None else plan.form.rows((native,))[0]
 
-    def _slice(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
+    def _slice(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> Sequence[Row]:
         try:
-            return plan.rows(connect().execute(sql, parameters).fetchall())
+            return plan.form.read(connect().execute(sql, parameters).fetchall())
         except apsw.Error as error:
             raise store_error(error, self.path) from error
+
+    def _kept(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[Any]) -> Sequence[Row]:
+        """Like `_slice`. Reads once as long as the data do not change."""
+        kept, key = self._readers.kept_of_turn(), (sql, *parameters)
+        rows = kept.get(key)
+        if rows is None:
+            rows = kept[key] = self._slice(connect, plan, sql, parameters)
+        return rows
 
     def _scan(self, connect: Connect, scan: SqlScan) -> Scan:
         try:
@@ -287,7 +296,9 @@ class SqliteStore:
     def read_all(self, table: Table) -> list[Row]:
         """All rows of a table that is known to be small."""
         plan = self._plans.get((table.name, None)) or self._plan(table)
-        return self._slice(self._readers.connection, plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
+        every = f"SELECT {', '.join(table.names)} FROM {table.name}"
+        with translated(self.path):
+            return plan.form.rows(self._readers.connection().execute(every).fetchall())
 
     def native_rows(self, table: Table, names: Sequence[str], at_once: int) -> Iterator[list[tuple[Any, ...]]]:
         """Yields all rows of a table, up to `at_once` each time. Ids are bytes, booleans 0 or 1. Omits expired rows."""

@@ -221,7 +221,7 @@ async def event_rows(
 
 async def accumulated(
     network: NetworkMount, key: str, digest: str, families: Collection[str]
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[Sequence[Row], Sequence[Row]]:
     """Returns the cells of families that accumulate, if requested: signatures of a body, including published ones,
     and states.
     """

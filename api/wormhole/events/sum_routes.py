@@ -6,7 +6,7 @@ cents after summing.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import product
 from typing import TypeAlias, TypeVar
@@ -154,7 +154,7 @@ async def limited_days(
     *,
     chain: int | None = None,
     emitter: str | None = None,
-) -> AsyncIterator[tuple[int, list[Row]]]:
+) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Yields rows of days like `each_day`. Raises NotKept if there are too many."""
     try:
         async for each in limited(each_day(network.store, measure, first, last, chain=chain, emitter=emitter)):

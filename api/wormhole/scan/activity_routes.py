@@ -6,7 +6,7 @@ counted.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
@@ -166,7 +166,7 @@ def span_end(until: int | None) -> int:
     return today - 1 if until is None else min(until, today)
 
 
-def transfers(network: NetworkMount, days: int | None, last: int) -> AsyncIterator[tuple[int, list[Row]]]:
+def transfers(network: NetworkMount, days: int | None, last: int) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Yields rows of vaa_daily by day, for that many days up to the last one, by default for all days."""
     if days is None:
         return each_day_of_all(network.store, "transfers", last)

@@ -44,7 +44,7 @@ class TooManyRows(Exception):
     """The days have more rows than the limit."""
 
 
-async def read_days(days: AsyncIterator[tuple[int, list[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
+async def read_days(days: AsyncIterator[tuple[int, Sequence[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
     """Collects the days of `each_day`. Raises TooManyRows as soon as more than `most` rows were read."""
     found: dict[int, list[Row]] = defaultdict(list)
     count = 0
@@ -64,7 +64,7 @@ async def each_day(
     *,
     chain: int | None = None,
     emitter: str | None = None,
-) -> AsyncIterator[tuple[int, list[Row]]]:
+) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Yields rows of vaa_daily day by day: of all emitters, of a chain, or of one emitter.
 
     A day comes at least once, without rows if it has none, and again for each further part.
@@ -75,7 +75,7 @@ async def each_day(
 
 async def _each(
     store: Store, measure: str, every: Sequence[int], *, chain: int | None = None, emitter: str | None = None
-) -> AsyncIterator[tuple[int, list[Row]]]:
+) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     end = Bound(prefix) if prefix else None
     for first in range(0, len(every), DAYS_AT_ONCE):
@@ -95,7 +95,7 @@ async def _each(
 
 async def each_day_between(
     store: Store, measure: str, first_day: int, last_day: int, *, chain: int | None = None
-) -> AsyncIterator[tuple[int, list[Row]]]:
+) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Like `each_day`. Days before Wormhole began and after today come only if they have rows."""
     early = await _days_with_rows(store, measure, first_day, min(last_day, FIRST_DAY - 1))
     usual = range(max(first_day, FIRST_DAY), min(last_day, this_day()) + 1)
@@ -104,7 +104,9 @@ async def each_day_between(
         yield found
 
 
-async def each_day_of_all(store: Store, measure: str, last_day: int = LAST_DAY) -> AsyncIterator[tuple[int, list[Row]]]:
+async def each_day_of_all(
+    store: Store, measure: str, last_day: int = LAST_DAY
+) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Like `each_day_between` for all days up to `last_day`, and NO_DAY."""
     async for found in each_day(store, measure, NO_DAY, NO_DAY):
         yield found
@@ -124,7 +126,7 @@ async def _days_with_rows(store: Store, measure: str, first_day: int, last_day: 
     return found
 
 
-async def _part(store: Store, partition: Key, start: Bound | None, end: Bound | None, limit: int) -> list[Row]:
+async def _part(store: Store, partition: Key, start: Bound | None, end: Bound | None, limit: int) -> Sequence[Row]:
     return await store.slice(vaa_daily, partition, lower=start, upper=end, limit=limit)
 
 

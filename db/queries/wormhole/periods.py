@@ -1,6 +1,6 @@
 """Periods of whole UTC days, months or years, and limits for sums over many of them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Literal, TypeAlias
 
 from db.queries.wormhole.daily import NO_DAY, TooManyRows, each_day_between
@@ -29,7 +29,7 @@ def whole_periods(first_day: int, end_day: int, unit: Unit) -> list[Period]:
 
 async def each_period(
     store: Store, measure: str, periods: list[Period], *, chain: int | None = None
-) -> AsyncIterator[tuple[Period, list[Row]]]:
+) -> AsyncIterator[tuple[Period, Sequence[Row]]]:
     """Yields rows of vaa_daily with the period of their day, day by day. Messages without a timestamp are in none.
 
     Raises TooManyRows beyond ROWS_MAX, and DeadlinePassed.
@@ -44,7 +44,7 @@ async def each_period(
         yield periods[at], rows
 
 
-async def limited(days: AsyncIterator[tuple[int, list[Row]]]) -> AsyncIterator[tuple[int, list[Row]]]:
+async def limited(days: AsyncIterator[tuple[int, Sequence[Row]]]) -> AsyncIterator[tuple[int, Sequence[Row]]]:
     """Yields the same rows of days. Raises TooManyRows beyond ROWS_MAX."""
     count = 0
     async for day, rows in days:

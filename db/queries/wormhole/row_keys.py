@@ -104,7 +104,7 @@ async def list_rows(
     `newest`: exactly backwards. Raises CursorError for a cursor of another query or order.
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         signed = {row["row_key"] for row in rows if row["canonical"]}
         return [row for row in rows if row["canonical"] or (not row["digest"] and await is_alone(store, row, signed))]
 

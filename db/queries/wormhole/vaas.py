@@ -135,12 +135,12 @@ def _payload(stored: Row | None, written: Row | None) -> Row | None:
     return {name: one[name] if one[name] is not None else other[name] for name, (one, other) in first.items()}
 
 
-async def list_signatures(store: Store, key: str) -> list[Row]:
+async def list_signatures(store: Store, key: str) -> Sequence[Row]:
     """Rows of vaa_signatures of a row key, those without a digest first."""
     return await store.slice(vaa_signatures, (key,), limit=ROWS_MAX)
 
 
-async def list_states(store: Store, key: str) -> list[Row]:
+async def list_states(store: Store, key: str) -> Sequence[Row]:
     """Rows of vaa_states of a row key, by guardian set and time."""
     return await store.slice(vaa_states, (key,), limit=ROWS_MAX)
 
@@ -164,7 +164,7 @@ async def list_vaas(
     (`listed_at`).
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         return [row for row in rows if row["canonical"] and (with_unverified or row["verified"]) and where.holds(row)]
 
     sources = [lookup_source(LOOKUP, key) for key in lookup_keys]

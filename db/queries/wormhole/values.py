@@ -62,7 +62,7 @@ async def list_values(
             store, transaction_key(search.value), where=of_emitter, page_size=page_size, cursor=cursor
         )
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         signed = {row["row_key"] for row in rows if row["canonical"]}
         held = []
         for row in rows:
@@ -103,7 +103,7 @@ async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page
     verified. Messages without a known VAA come last, because they have no timestamp.
     """
 
-    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+    async def keep(rows: Sequence[Row], _: int | None) -> list[Row]:
         signed = {row["row_key"] for row in rows if row["canonical"]}
         held = [row for row in rows if where.holds(row)]
         return [row for row in held if row["canonical"] or (not row["digest"] and await is_alone(store, row, signed))]
