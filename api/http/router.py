@@ -9,7 +9,7 @@ unknown paths have the body of the first family at the longest known prefix.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from starlette.convertors import PathConvertor
@@ -108,8 +108,10 @@ class OperationRouter:
             found = node.error_body or found
         return found
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Calls the route's application with `path_params` in the scope. Raises NoSuchRoute or MethodNotAllowed."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Calls the route's application with `path_params` in the scope. Raises NoSuchRoute or MethodNotAllowed, before
+        anything is awaited.
+        """
         node = self.root
         values: list[str] = []
         for segment in scope["path"].removeprefix(scope.get("root_path", ""))[1:].split("/"):
@@ -127,15 +129,14 @@ class OperationRouter:
         application = node.methods.get("GET" if method == "HEAD" else method)
         if application is not None:
             scope["path_params"] = dict(zip(node.names, values, strict=True))
-            await application(scope, receive, send)
-        elif not node.methods:
+            return application(scope, receive, send)
+        if not node.methods:
             raise NoSuchRoute(scope["path"])
-        elif method == "OPTIONS":
-            headers = {
-                "access-control-allow-methods": ", ".join(allowed(node)),
-                "access-control-allow-headers": allowed_headers(scope),
-                **PREFLIGHT,
-            }
-            await Response(status_code=204, headers=headers)(scope, receive, send)
-        else:
+        if method != "OPTIONS":
             raise MethodNotAllowed(method, ", ".join(allowed(node)))
+        headers = {
+            "access-control-allow-methods": ", ".join(allowed(node)),
+            "access-control-allow-headers": allowed_headers(scope),
+            **PREFLIGHT,
+        }
+        return Response(status_code=204, headers=headers)(scope, receive, send)

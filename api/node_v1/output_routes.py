@@ -77,9 +77,10 @@ async def address_outputs(
     whole = {"include-spent=true": include_spent, "included=true": included, "no type": output_type is None}
     expect_whole(proof, whole)
     kinds, limits = await eras.listed_kinds(network), await window(network, span)
+    owner = network.address(address)
     page = await outputs.list_outputs_by_address(
         network.store,
-        network.address(address),
+        owner,
         kinds=kinds,
         output_type=output_type,
         include_spent=include_spent,
@@ -92,12 +93,11 @@ async def address_outputs(
         page_size=page_size,
         cursor=state,
     )
-    head = address_head(network.address(address))
-    answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
+    answer = listing(address_head(owner), "outputIds", "output_id", page, page_size, expanded=expanded)
     answer["ledgerIndex"] = await ledger_index(network, page.as_of)
     if proof is None:
         return answer
-    owned = under_roles(outputs.roles_owned_by(network.address(address), kinds))
+    owned = under_roles(outputs.roles_owned_by(owner, kinds))
     return await with_proofs(network, proof, answer, page, owned, limits)
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+import orjson
+
 from db.model import Table, Type
 from db.store import Key
 
@@ -57,7 +59,10 @@ class Cursor:
 
 def format_cursor(cursor: Cursor, query: str) -> str:
     """Formats a cursor as base64url. `query` identifies the listing, including its network and order."""
-    body = _encode([*cursor.key, cursor.pending, cursor.final_to]).encode()
+    values = [*cursor.key, cursor.pending, cursor.final_to]
+    body = orjson.dumps(values)
+    if not body.isascii():
+        body = _encode(values).encode()
     return _spelled(_digest(body, query) + body)
 
 

@@ -121,9 +121,10 @@ async def list_lookup(
     texts = [lookup_key_text(key) for key in keys]
     if with_pending:
         pending = pending_source(lookup.table.name, *texts)
+    read = read_columns(lookup.table, columns, window)
     listing = Listing(
         lookup.table,
-        [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
+        [lookup_source(lookup, key, read) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {query}",
         pending if window is None else None,
         keep_pending=keep_pending,
