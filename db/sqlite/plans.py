@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import apsw
 
 from db import schema
-from db.lazy_rows import RowForm
+from db.lazy_rows import RowForm, compiled
 from db.listing.conditions import COMPARE as COMPARISONS
 from db.listing.conditions import columns_of
 from db.model import Table, Type
@@ -112,8 +112,10 @@ class ReadPlan:
 
     def _binder(self, names: Sequence[str]) -> Bind:
         """The function from values of these columns to native values, compiled once."""
-        values = [f"fromhex(key[{at}])" if name in self._hex_names else f"key[{at}]" for at, name in enumerate(names)]
-        bind: Bind = eval(f"lambda key: [{', '.join(values)}]", {"fromhex": bytes.fromhex})  # noqa: S307 (our names)
+        texts = [
+            f"bytes.fromhex(key[{at}])" if each in self._hex_names else f"key[{at}]" for at, each in enumerate(names)
+        ]
+        bind: Bind = compiled(f"lambda key: [{', '.join(texts)}]")
         return bind
 
     def _value(self, condition: Condition) -> Native:

@@ -33,8 +33,8 @@ STATEMENTS_KEPT = 512
 CACHE_KIB = 32_768
 """Memory for pages whose checksums were compared, for each thread."""
 
-KEPT_AT_MOST = 4_096
-"""Reads whose rows are kept, about 1 kB each."""
+KEPT_AT_MOST = 1_024
+"""Reads whose rows are kept for each thread: about 1 kB each, at most 20 kB."""
 
 OPEN_ATTEMPTS = 20
 
@@ -115,7 +115,11 @@ class Readers:
         return connection
 
     def kept_of_turn(self) -> dict[Key, Sequence[Row]]:
-        """Rows that were read since the data changed. `connection_of_turn` must precede."""
+        """Rows that were read since the data changed."""
+        try:
+            self.connection_of_turn()
+        except apsw.Error as error:
+            raise store_error(error, self.path) from error
         return self._local.kept
 
     def end_turn(self) -> None:

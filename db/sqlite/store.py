@@ -192,10 +192,6 @@ class SqliteStore:
 
     def _kept(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[Any]) -> Sequence[Row]:
         """Like `_slice`. Reads once as long as the data do not change."""
-        try:
-            connect()
-        except apsw.Error as error:
-            raise store_error(error, self.path) from error
         kept, key = self._readers.kept_of_turn(), (sql, *parameters)
         rows = kept.get(key)
         if rows is None:
