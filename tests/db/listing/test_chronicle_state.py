@@ -76,7 +76,7 @@ async def test_a_listing_goes_on_with_the_milestone_that_the_state_names(store):
         assert page.cursor is None
         first = await ask(text, page_size=1)
         following = await ask(first.cursor) if first.cursor else None
-        assert first.rows + (following.rows if following else []) == page.rows
+        assert [*first.rows, *(following.rows if following else [])] == page.rows
         with pytest.raises(CursorError):
             await ask(text, newest=False)
     with pytest.raises(CursorError):
