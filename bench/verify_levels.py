@@ -15,8 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from nacl.exceptions import BadSignatureError
+from nacl.signing import VerifyKey
 
 from db.connect import StoreSettings
 from etl.lake.checked import Checked
@@ -193,5 +193,5 @@ def _of_transactions(checked: Sequence[Checked]) -> Iterator[Signed]:
 def _verify(signed: Sequence[Signed]) -> None:
     for key, message, signature in signed:
         # Some transactions conflict because of their signatures.
-        with suppress(InvalidSignature):
-            Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+        with suppress(BadSignatureError):
+            VerifyKey(key).verify(message, signature)

@@ -1,18 +1,18 @@
 """Ed25519: verification by the rules of TIP-14 (ZIP-215), which decide whether a transaction is a conflict; signatures.
 
 Invariants:
-1. A signature that OpenSSL accepts is valid: its equation without the cofactor is stricter than TIP-14. A signature
-   that OpenSSL rejects is verified again here with the cofactor, because libraries differ on points of small order and
-   on non-canonical encodings. That takes two milliseconds, about twenty times as long.
-2. The arithmetic here only verifies. It handles no secrets, so it need not run in constant time. OpenSSL signs.
+1. A signature that libsodium accepts is valid: its equation without the cofactor is stricter than TIP-14, and it
+   rejects points of small order. A signature that it rejects is verified again here with the cofactor, because
+   libraries differ on such points and on non-canonical encodings. That takes two milliseconds, forty times as long.
+2. The arithmetic here only verifies. It handles no secrets, so it need not run in constant time. libsodium signs.
 3. A point is (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, on −x² + y² = 1 + dx²y².
 """
 
 from hashlib import sha512
 from typing import TypeAlias
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from nacl.exceptions import BadSignatureError
+from nacl.signing import SigningKey, VerifyKey
 
 _Point: TypeAlias = tuple[int, int, int, int]
 
@@ -31,10 +31,10 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def verify_without_cofactor(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether OpenSSL accepts the signature. It is stricter than `verify`, as are other verifiers of signed notes."""
+    """Whether libsodium accepts the signature. It is stricter than `verify`, as are other verifiers of signed notes."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
-    except (InvalidSignature, ValueError):
+        VerifyKey(public_key).verify(message, signature)
+    except (BadSignatureError, ValueError):
         return False
     return True
 
@@ -45,12 +45,12 @@ def public_key_of(seed: bytes) -> bytes:
     Raises:
         ValueError: the seed does not have 32 bytes.
     """
-    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    return SigningKey(seed).verify_key.encode()
 
 
 def sign(seed: bytes, message: bytes) -> bytes:
     """The 64-byte signature of a message. The same seed and message always give the same signature."""
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+    return SigningKey(seed).sign(message).signature
 
 
 def is_point(data: bytes) -> bool:

@@ -24,7 +24,7 @@ SOURCES = sorted(
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES]
 
 FOREIGN = {
-    "ledger/crypto/ed25519.py": {"cryptography"},
+    "ledger/crypto/ed25519.py": {"nacl"},
     "ledger/crypto/hashes.py": {"Crypto"},
     "ledger/crypto/secp256k1.py": {"coincurve"},
     "ledger/wormhole/addresses.py": {"base58"},
