@@ -439,13 +439,19 @@ def test_a_client_that_never_stops_sending_does_not_stop_others(
 
 
 @pytest.mark.parametrize("tiny", [frame(CONTINUED), frame(CONTINUED, b"ab"), frame(PING), frame(PONG)])
-def test_a_websocket_without_messages_is_ended(server: Served, closed: contextlib.ExitStack, tiny: bytes) -> None:
+def test_a_websocket_without_messages_ends_or_waits(server: Served, closed: contextlib.ExitStack, tiny: bytes) -> None:
     connection = closed.enter_context(server.open())
     connection.sendall(UPGRADE)
     assert connection.recv(1_000).startswith(b"HTTP/1.1 101 ")
     connection.sendall(frame(BINARY, raw.connect()) + frame(BEGUN, b"a"))
-    sent, _ = flood(connection, b"", tiny * 1_000, 60 * MIB)
-    assert sent < 60 * MIB
+    connection.settimeout(2)
+    end = time.monotonic() + WAIT_S
+    # uvicorn ends the connection. granian does, too, or reads no more, if much came before it looked at it.
+    ends = (ConnectionError, TimeoutError) if server.name == "granian" else ConnectionError
+    with contextlib.suppress(ends):
+        while time.monotonic() < end:
+            connection.sendall(tiny * 1_000)
+    assert time.monotonic() < end
     server.answers()
 
 
