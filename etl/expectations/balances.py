@@ -22,13 +22,13 @@ ADDRESSES = pa.dictionary(pa.int32(), pa.binary())
 BATCH_ROWS = 65_536
 
 
-def batches_of(changes: pa.Table | Path, columns: list[str]) -> Iterable[pa.RecordBatch]:
-    """Columns of changes in this process, or in a folder of Parquet files."""
+def batches_of(changes: pa.Table | Path) -> Iterable[pa.RecordBatch]:
+    """The COLUMNS of changes in this process, or in a folder of Parquet files."""
     if isinstance(changes, pa.Table):
-        yield from changes.select(columns).to_batches()
+        yield from changes.select(COLUMNS).to_batches()
         return
     for part in sorted(changes.glob("*.parquet")):
-        yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+        yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=COLUMNS, use_threads=False)
 
 
 def expected_balances(
@@ -43,7 +43,7 @@ def expected_balances(
         frontier: the last milestone before those of the rows.
         to: the last milestone of the rows. Later changes are ignored.
     """
-    parts = [_steps(batch, to) for batch in batches_of(changes, COLUMNS)]
+    parts = [_steps(batch, to) for batch in batches_of(changes)]
     if before:
         index, held, outputs = (np.array([row[at] for row in before], np.int64) for at in (1, 2, 3))
         parts.append((pa.array([row[0] for row in before], pa.binary()).dictionary_encode(), index, held, outputs))

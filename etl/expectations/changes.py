@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from etl.expectations.fingerprints import UNSPENT, UNSPENT_SPENT
 from etl.expectations.message_batch import NOTHING, Derived, Messages, Numbers
 from etl.expectations.words import Words
 
@@ -29,7 +28,4 @@ def _changes(of: Messages, messages: Numbers, own: Mapping[str, Words], *, is_sp
     rows: dict[str, Words | np.uint64] = {**own, "is_spent": np.uint64(is_spent)}
     yield of.rows("ledger_updates_by_milestone", messages, rows)
     yield of.rows("ledger_updates_by_address", messages, rows)
-    if is_spent:
-        yield of.rows(UNSPENT_SPENT.name, messages, rows)
-    else:
-        yield of.rows(UNSPENT.name, messages, {**rows, "spent_milestone_index": NOTHING})
+    yield of.rows("unspent_outputs (spent)" if is_spent else "unspent_outputs", messages, rows)

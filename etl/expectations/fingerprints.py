@@ -26,7 +26,6 @@ class Rows:
         amount: the column whose sum is compared.
         only: a written column that distinguishes the frame from others of the table.
         where: a column and its value in the rows that count. Default: all rows.
-        perhaps: hashed columns that a frame need not write. They count as null then.
     """
 
     name: str
@@ -35,7 +34,6 @@ class Rows:
     amount: str | None = None
     only: str | None = None
     where: tuple[str, str] | None = None
-    perhaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,19 +106,6 @@ FRAMES: tuple[Rows, ...] = (
 
 _CHANGE = ("milestone_index", "output_id", "is_spent")
 
-UNSPENT = Rows(
-    "unspent_outputs",
-    schema.unspent_outputs,
-    ("output_id", "spent_milestone_index"),
-    only="output_type",
-    where=("lookup", ALL),
-    perhaps=("spent_milestone_index",),
-)
-UNSPENT_SPENT = Rows("unspent_outputs (spent)", schema.unspent_outputs, ("output_id",), where=("lookup", ALL))
-"""The outputs of each milestone, and those that it spent. Of outputs that were created and spent by one run they
-differ (etl.expectations.brief_outputs).
-"""
-
 LEDGER_FRAMES: tuple[Rows, ...] = (
     Rows(
         "ledger_updates_by_milestone",
@@ -134,12 +119,15 @@ LEDGER_FRAMES: tuple[Rows, ...] = (
         (*_CHANGE, "message_id", "transaction_id", "ms_timestamp"),
         "amount",
     ),
-    UNSPENT,
-    UNSPENT_SPENT,
+    Rows("unspent_outputs", schema.unspent_outputs, ("output_id",), only="output_type", where=("lookup", ALL)),
+    Rows("unspent_outputs (spent)", schema.unspent_outputs, ("output_id",), where=("lookup", ALL)),
 )
 """The frames of the ledger state that follow from messages, as far as they do: owners and the amounts of single spent
 outputs follow from earlier milestones. A transaction spends as much as it creates, which gives the sum of amounts.
 """
+
+NETTED = tuple(each.name for each in LEDGER_FRAMES if each.where is not None)
+"""Of these two frames only the difference is compared."""
 
 BALANCES = Rows(
     "address_balances", schema.address_balances, ("address", "milestone_index", "balance", "unspent_count"), "balance"
@@ -207,7 +195,6 @@ POSITION = {each.name: number for number, each in enumerate(BY_MILESTONE)}
 def frame_of(table: Table, columns: Collection[str]) -> Rows | None:
     """Returns the entry of ALL_FRAMES for a frame with these written columns. None: the frame is not compared."""
     for each in ALL_FRAMES:
-        needed = {*each.columns} - {*each.perhaps}
-        if each.table is table and (each.only is None or each.only in columns) and needed <= {*columns}:
+        if each.table is table and (each.only is None or each.only in columns) and set(each.columns) <= {*columns}:
             return each
     return None

@@ -19,7 +19,7 @@ from db.schema.wormhole_tables import emitters, sequence_hints, vaas
 from etl.expectations.fingerprints import Fingerprint
 from etl.expectations.words import Words, row_hashes, words
 
-WRITTEN_LATER = {"sent", "spent_milestone_index"}
+_WRITTEN_LATER = {"sent", "spent_milestone_index"}
 """Columns of lookups that only later frames write. A frame without any other column follows rows that have hints."""
 
 
@@ -92,7 +92,7 @@ def keys_of(table: Table, columns: Collection[str]) -> list[HintKeys]:
     """Returns empty HintKeys for a frame with these columns. Empty: it neither contains hints nor leads to them."""
     if table in _ARE_HINTS:
         return [HintKeys(_ARE_HINTS[table])]
-    is_whole = not {*table.names} - {*columns} - WRITTEN_LATER
+    is_whole = not {*table.names} - {*columns} - _WRITTEN_LATER
     return [HintKeys(rule) for rule in _LED_TO.get(table, ()) if is_whole]
 
 

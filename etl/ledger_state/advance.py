@@ -191,12 +191,9 @@ class Ledger:
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
         after = balances(of_owners(publication, applied), before, frontier)
         moved = movements(of_owners(publication, news), genesis, receipt_ids(publication, run))
-        # Several frames read each of them.
         if in_process:
+            # Several frames read each of them.
             after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
-        else:
-            staging = publication.staging
-            after, moved = staging.kept("balances-after", after), staging.kept("movements", moved)
         source = source_for(writer)
         of_changes, of_balances, of_movements = source(listed(news)), source(after), source(moved)
         makers: list[FrameMaker] = [
@@ -227,7 +224,7 @@ class Ledger:
             days = self._days(found, held, wealth, ends, genesis, frontier, to)
             if (compared := self.expected(run)) is not None:
                 compared.check_supply(supply(held.powers), supply(wealth.powers))
-                expect_changes(compared, found, frontier, to, dead_to=dead_to, in_process=in_process)
+                expect_changes(compared, found, frontier, to)
             sums = None
             if publication.owners is None:
                 whole = publication.lake.genesis()

@@ -46,15 +46,14 @@ def movements(changes: DataFrame, genesis: int, receipts: DataFrame | None = Non
         F.min(F.coalesce("white_flag_index", F.lit(AFTER_CONE))).alias("white_flag_index"),
         F.max("ms_timestamp").alias("ms_timestamp"),
         F.sum(signed).alias("amount"),
-        # Numbers: with a text maximum, Spark sorts all rows.
-        F.max(F.expr("CASE WHEN is_spent THEN 1 ELSE 0 END")).alias("spends"),
-        F.max(F.expr("CASE WHEN is_spent THEN 0 ELSE 1 END")).alias("receives"),
+        F.max(F.expr("CASE WHEN is_spent THEN hex(address) END")).alias("sender"),
+        F.max(F.expr("CASE WHEN NOT is_spent THEN hex(address) END")).alias("recipient"),
     )
     by_effect = by_address.groupBy(*EFFECT).agg(
         F.min("white_flag_index").alias("white_flag_index"),
         F.max("ms_timestamp").alias("ms_timestamp"),
-        F.sort_array(F.collect_list(F.expr("CASE WHEN spends = 1 THEN hex(address) END"))).alias("senders"),
-        F.sort_array(F.collect_list(F.expr("CASE WHEN receives = 1 THEN hex(address) END"))).alias("recipients"),
+        F.sort_array(F.collect_list("sender")).alias("senders"),
+        F.sort_array(F.collect_list("recipient")).alias("recipients"),
         F.collect_list(F.struct("address", "amount")).alias("parts"),
     )
     rows = by_effect.select(

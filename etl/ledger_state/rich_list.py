@@ -59,7 +59,7 @@ def whole(staging: Staging, changes: DataFrame) -> Wealth:
     """Computes the list from all changes since genesis (etl.ledger_state.changes.CHANGES)."""
     signed = F.when(F.col("is_spent"), -F.col("amount")).otherwise(F.col("amount"))
     balances = changes.groupBy("address").agg(F.sum(signed).alias("balance")).where("balance > 0")
-    held = staging.kept("balances", balances)
+    held = changes.sparkSession.read.schema(balances.schema).parquet(str(staging.write("balances", balances)))
     power = F.length(F.col("balance").cast("string")) - 1
     powers = held.groupBy(power.alias("power")).agg(F.count("*").alias("addresses"), F.sum("balance").alias("amount"))
     top = held.orderBy(F.desc("balance"), "address").limit(KEPT)

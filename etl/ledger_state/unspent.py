@@ -12,9 +12,9 @@ from db.roles import ALL, LEGACY, NATIVE_TOKEN, ROLES, Role
 from etl.engine.columns import bytes_at, inline
 from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
-from etl.tables.frames import EarlierFrames, FrameMaker, TableFrame
+from etl.tables.frames import FrameMaker
 from etl.tables.lookups import listed, role_items
-from etl.tables.partition_columns import Placement, counts_of_keys, hex_text
+from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
 from etl.tables.row_frames import RowFrame
 from etl.tables.run_frames import Source
 
@@ -22,10 +22,8 @@ TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"
 
 
-def created_outputs(keys: Column, *, with_spent: bool = False) -> RowFrame:
-    """The rows of created outputs, of `listed` CHANGES. `keys` as from `keys_of`, with amounts. `with_spent`: the
-    changes have the milestone that spent the output in the column SPENT.
-    """
+def created_outputs(keys: Column) -> RowFrame:
+    """The rows of created outputs, of `listed` CHANGES. `keys` as from `keys_of`, with amounts."""
     return RowFrame(
         TABLE,
         F.expr("NOT is_spent"),
@@ -35,8 +33,8 @@ def created_outputs(keys: Column, *, with_spent: bool = False) -> RowFrame:
         },
         items=keys,
         item_columns=("lookup", "key", "token_amount"),
-        without=() if with_spent else [SPENT],
-        fact=_last_fact() if with_spent else F.col("milestone_index"),
+        without=[SPENT],
+        fact=F.col("milestone_index"),
     )
 
 
@@ -56,32 +54,21 @@ def spent_outputs(keys: Column) -> RowFrame:
 def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
     """The frames that changes above the frontier write, and the hints of created outputs.
 
-    An output that was created above the frontier has all its cells in one row, also the milestone that spent it. If
-    that was by `dead_to`, it is not written, because compaction would delete it at once.
+    Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
+    them at once.
     """
     created, spent = listed(changes.where("NOT is_spent")), listed(changes.where("is_spent"))
-    ends = spent.where(F.col("created_milestone_index") > frontier)
-    ends = ends.select("output_id", F.col("milestone_index").alias(SPENT))
-    # Sail holds the left side of a join in memory.
-    created = ends.join(created, "output_id", "right").where(F.col(SPENT).isNull() | (F.col(SPENT) > dead_to))
-    spent = spent.where(F.col("created_milestone_index") <= frontier)
+    if dead_to > frontier:
+        dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
+        created = created.join(dead.select("output_id"), "output_id", "left_anti")
+        spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
+    placed = created_outputs(keys_of(genesis, with_amounts=True)).of(created, placement)
+    hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
-        lambda _: created_outputs(keys_of(genesis, with_amounts=True), with_spent=True).of(created, placement),
+        lambda _: placed,
         lambda _: spent_outputs(keys_of(genesis)).of(spent, placement),
-        _hints,
+        lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
-
-
-def _hints(earlier: EarlierFrames) -> TableFrame:
-    """The hints of the created outputs of the same batch."""
-    rows = earlier.read(TABLE).withColumn(tables.FACT, _last_fact())
-    hints = rows.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
-    return tables.conform(hints, schema.unspent_hints, has_fact=True)
-
-
-def _last_fact() -> Column:
-    """The last milestone that changed a row: the one that spent the output, or the one that created it."""
-    return F.coalesce(SPENT, "milestone_index")
 
 
 def few_makers(changes: Source, genesis: int, *, has_stardust: bool) -> list[FrameMaker]:
@@ -101,12 +88,12 @@ def partitions(spent: DataFrame, placement: Placement, genesis: int) -> DataFram
 
 
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
-    """counts_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
     changes = listed(counted)
     created = inline(changes.where("NOT is_spent"), ("milestone_index", "output_kind"), _keys(F.lit(ALL)))
     rows = (updates, created, token_positions(changes))
-    return [counts_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
+    return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
 def keys_of(genesis: int, *, with_amounts: bool = False, has_stardust: bool = True) -> Column:

@@ -79,26 +79,13 @@ def range_of(position: str, chunk_size: int) -> Column:
     return F.expr(f"CAST({position} DIV {chunk_size} AS INT)")
 
 
-def counts_of_keys(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
-    """(lookup, ms_range_id, key, counts, rows) of a lookup's rows, whatever their columns are named: for each key and
-    range the rows of each milestone, in any order, and of all of them.
-
-    Rows are counted by the columns of their key: text takes longer to compute, and to group by, than a row.
-    """
-    position, number = lookup.position_column, F.count("*").alias("rows")
-    of_milestones = rows.groupBy(*lookup.key, F.col(position).alias("milestone_index")).agg(number)
-    counts = F.collect_list(F.struct("milestone_index", "rows")).alias("counts")
-    ranged = range_of("milestone_index", chunk_size).alias("ms_range_id")
-    return (
-        of_milestones.groupBy(*lookup.key, ranged)
-        .agg(counts, F.sum("rows").alias("rows"))
-        .select(
-            F.lit(lookup.table.name).alias("lookup"),
-            "ms_range_id",
-            key_text(lookup.table, lookup.key).alias("key"),
-            "counts",
-            "rows",
-        )
+def rows_of_keys(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
+    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows, whatever their columns are named."""
+    return rows.select(
+        F.lit(lookup.table.name).alias("lookup"),
+        range_of(lookup.position_column, chunk_size).alias("ms_range_id"),
+        key_text(lookup.table, lookup.key).alias("key"),
+        F.col(lookup.position_column).alias("milestone_index"),
     )
 
 
@@ -114,16 +101,21 @@ def grow_splits(
     """SPLITS of every key that has rows in the run's windows and is hot after the run, by the rules of
     db/partitions.py.
 
-    `rows` are counts_of_keys over every milestone of each window that the run touches. `existing` contains the splits
-    of these ranges, `tails` their tails before the run. `window` is the maximum size of a window.
+    `rows` are rows_of_keys over every milestone of each window that the run touches. `existing` contains the splits of
+    these ranges, `tails` their tails before the run. `window` is the maximum size of a window.
     """
     range_key = ["lookup", "ms_range_id", "key"]
     stored = existing.select(*range_key, F.struct("first_milestones", "open_count", "counted_to").alias("stored"))
+    counted = (
+        rows.groupBy(*range_key, "milestone_index")
+        .agg(F.count("*").alias("rows"))
+        .groupBy(*range_key)
+        .agg(F.sort_array(F.collect_list(F.struct("milestone_index", "rows"))).alias("counts"), F.sum("rows"))
+    )
     known, hot = F.col("stored").isNotNull(), F.col("first_hot").isNotNull()
     keyed = (
-        rows.join(F.broadcast(stored), range_key, "left")
-        .where(known | (F.col("rows") >= hot_threshold(partition_size, chunk_size, window)))
-        .withColumn("counts", F.sort_array("counts"))
+        counted.join(F.broadcast(stored), range_key, "left")
+        .where(known | (F.col("sum(rows)") >= hot_threshold(partition_size, chunk_size, window)))
         .join(F.broadcast(tails), ["lookup", "ms_range_id"], "left")
         .withColumn("tail", F.coalesce("tail", F.lit(-1)))
         .withColumn("first_hot", _first_hot_window(run, chunk_size, partition_size, window))

@@ -32,7 +32,7 @@ from etl.sources.limits import Limits
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
-from etl.tables.partition_columns import counts_of_keys
+from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
 from etl.wormhole.assembly import SIGNING, written_signatures
 from etl.wormhole.decode_worker import ASSEMBLED, Emitters
@@ -273,7 +273,7 @@ class VaaLoad:
         publication = self.publication
         requested = touched.rows.where("is_requested")
         lookup_rows = frames.inlined(touched.rows, vaa_lookups).where(F.col("day").isin(touched.body_days))
-        keys = [counts_of_keys(lookup_rows, LOOKUP, publication.store_settings.range_size)]
+        keys = [rows_of_keys(lookup_rows, LOOKUP, publication.store_settings.range_size)]
         opened = publication.grown(
             (LOOKUP,), keys, of_indices(touched.body_days), known=not is_rebuild, window=DAY_WINDOW
         )

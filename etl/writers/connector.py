@@ -171,7 +171,7 @@ class ClusterWriter:
         if frame.table not in KEPT:
             return Spread(frame, self.cluster)
         directory = self.staging.write(frame.table.name, frame.frame)
-        again = frame.frame.sparkSession.read.schema(frame.frame.schema).parquet(str(directory))
+        again = frame.frame.sparkSession.read.schema(frame.ddl).parquet(str(directory))
         return Spread(replace(frame, frame=again), self.cluster, directory)
 
     @property

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from db.model import Table
-from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, native_token_updates, sync, unspent_outputs
+from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, native_token_updates, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, RowBatches, Value
 from etl.engine.current import on_sail
@@ -28,7 +28,6 @@ from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
 from etl.engine.row_files import batches_in, values_of
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
-from etl.expectations.hints import WRITTEN_LATER
 from etl.tables.frames import WHOLE, FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
 from etl.writers.sorting import with_text_dates, write_sorted
@@ -152,10 +151,6 @@ class Staging:
         write_parquet(frame, directory)
         return directory
 
-    def kept(self, name: str, frame: DataFrame) -> DataFrame:
-        """Writes a frame unsorted. Returns the frame of its rows, for several frames that would compute them again."""
-        return frame.sparkSession.read.schema(frame.schema).parquet(str(self.write(name, frame)))
-
     def folder(self, name: str) -> Path:
         """The path of a new folder that is deleted with the rest."""
         return self._root / f"{next(self._numbers):04d}-{name}"
@@ -241,14 +236,8 @@ KEPT = (
     *(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)),
     ledger_updates_by_address,
     native_token_updates,
-    unspent_outputs,
     vaa_lookups,
 )
-
-
-def is_kept(prepared: Prepared) -> bool:
-    """Whether later frames may read these rows: those of a lookup, not columns that are added to such rows."""
-    return prepared.table in KEPT and WRITTEN_LATER.issuperset({*prepared.table.names} - {*prepared.columns})
 
 
 def prepared_by(writer: FrameWriter, made: TableFrame | ReadyRows) -> Prepared:
@@ -287,7 +276,7 @@ def upsert_frames(
         except BaseException as error:
             earlier.fail(error)
             raise
-        if is_kept(prepared):
+        if prepared.table in KEPT:
             earlier.keep(prepared)
         return prepared
 
@@ -324,7 +313,7 @@ def upsert_frames(
             hints.add(prepared.table, prepared.observed)
             if compared is not None:
                 compared.check(prepared.table, prepared.columns, rows, prepared.observed)
-            if not is_kept(prepared):
+            if prepared.table not in KEPT:
                 prepared.drop()
     hints.end()
     if compared is not None:

@@ -39,7 +39,7 @@ from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
 from etl.tables.kept_keys import NOT_KEPT, is_kept
 from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
-from etl.tables.partition_columns import SPLITS, TAILS, Placement, counts_of_keys, grow_splits
+from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.tables.run_frames import FrameSource, RunRows, run_makers
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
@@ -175,7 +175,7 @@ class Publication:
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
         rows |= {table: role_keys(owned, table, self.selection) for table in tables_of(fields)}
         filled = filled_by(fields)
-        keys = [counts_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
+        keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
 
     def grown(
@@ -190,7 +190,7 @@ class Publication:
     ) -> Opened:
         """The additional splits of these lookups for a run. They are not recorded yet.
 
-        `keys` are counts_of_keys of each lookup over every milestone of the windows that the run touches. `beside` are
+        `keys` are rows_of_keys of each lookup over every milestone of the windows that the run touches. `beside` are
         further ranges with rows of the run. Only hot keys are split, so they are few enough to be collected.
         """
         chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size

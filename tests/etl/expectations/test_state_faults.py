@@ -26,7 +26,6 @@ from tests.etl.expectations.faults import (
     cases,
     in_small_run,
     in_store,
-    mixed,
     one_more,
     opposite,
     truncated,
@@ -45,7 +44,6 @@ OF_LEDGER: dict[str, tuple[str, Fault, str]] = {
     "a lost change": ("ledger_updates_by_milestone", without_first, ""),
     "a wrong result of a join": ("changes", one_more("amount"), ""),
     "a lost unspent output": ("unspent_outputs", without_first, "output_type"),
-    "ends of outputs exchanged": ("unspent_outputs", mixed("spent_milestone_index"), "output_type"),
     "a balance twice": ("address_balances", twice_first, ""),
     "a lost movement": ("address_movements", without_first, ""),
     "a movement off by one": ("address_movements", one_more("amount"), ""),
@@ -114,10 +112,7 @@ def fails_at_ledger(loading: Loading, first: Path, name: str) -> None:
     assert [row["ledger_index"] for row in loading.rows()["ledger_frontier"]] == [0]
 
 
-@pytest.mark.parametrize(
-    "name",
-    cases(OF_LEDGER, "a wrong result of a join", "ends of outputs exchanged", "a balance twice", "a lost movement"),
-)
+@pytest.mark.parametrize("name", cases(OF_LEDGER, "a wrong result of a join", "a balance twice", "a lost movement"))
 def test_wrong_rows_of_the_ledger_state_keep_the_frontier(
     stores: Stores, base: Loading, first: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

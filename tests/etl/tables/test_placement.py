@@ -11,13 +11,12 @@ from db.intervals import of_indices
 from db.partitions import place, window
 from etl.engine.session import Session
 from etl.lake.delta import few_rows
-from etl.tables.partition_columns import SPLITS, TAILS, Placement, counts_of_keys, grow_splits, key_text, range_of
+from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
 from tests.partition_model import Splits, grow
 
 pytestmark = pytest.mark.loads
 
 TAGS = schema.tags.name
-LOOKUP = next(lookup for lookup in schema.LOOKUPS if lookup.table is schema.tags)
 GEOMETRIES = [(7, 3), (10, 1), (100, 8), pytest.param(250, 60, marks=pytest.mark.slow)]
 KEYS = 60
 
@@ -75,8 +74,8 @@ def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case
 def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_size: int) -> None:
     drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
     rows = [
-        (bytes.fromhex(key), index)
-        for case in drawn
+        (TAGS, range_id, key, index)
+        for range_id, case in enumerate(drawn)
         for key in case.rows
         for index, count in case.of_run(key, chunk_size)
         for _ in range(count)
@@ -88,7 +87,7 @@ def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_si
     ]
     tails = [(TAGS, range_id, case.tail) for range_id, case in enumerate(drawn) if case.earlier]
     grown = grow_splits(
-        counts_of_keys(session.createDataFrame(rows, "tag BINARY, milestone_index INT"), LOOKUP, chunk_size),
+        session.createDataFrame(rows, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT"),
         few_rows(session, SPLITS, existing),
         few_rows(session, TAILS, tails),
         of_indices(index for case in drawn for index in case.run),
