@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from db import schema as tables
 from db.model import Order, Table, Type
 from db.schema.dialects import spark_type
 from etl.engine.columns import bytes_at, schema_of
@@ -32,17 +31,6 @@ HASH_OFFSETS = {
 }
 """Position of the hash in keys that are hashes. Hashes are evenly distributed, so sorting by them needs no sampling
 pass.
-"""
-
-SORTED_WHOLE = {
-    tables.address_analytics,
-    tables.address_balances,
-    tables.addresses_hints,
-    tables.milestone_ids,
-    tables.transactions_by_state,
-}
-"""Tables keyed by a hash that have less than a tenth of the bytes of the largest one, for which shares are made. Sail
-sorts their rows at once: writing and reading shares would take as long as sorting.
 """
 
 LAKE_ORDER = {"milestone_index", "ms_range_id"}
@@ -87,7 +75,7 @@ def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folde
     `folder` is a new one for unsorted shares. A filter for each share would compute the rows again.
     """
     first, session = table.partition[0], rows.sparkSession
-    if shares == 1 or first not in HASH_OFFSETS or table in SORTED_WHOLE:
+    if shares == 1 or first not in HASH_OFFSETS:
         yield rows
         return
     write_parquet(rows.withColumn("share", _share(first, shares)), folder, "share")
