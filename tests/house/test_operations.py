@@ -200,7 +200,7 @@ def test_every_path_of_the_server_responds(operated: tuple[Path, str]) -> None:
     named = {
         each for each in SPAN.findall(FENCE.sub("", PAGE)) if re.match(r"/(health|metrics|api|docs|info|sync)\b", each)
     }
-    paths = named | {each.partition("8000")[2] for each in re.findall(r"http://127\.0\.0\.1:8000\S*", PAGE)}
+    paths = named | {each.partition("8000")[2] for each in re.findall(r"http://127\.0\.0\.1:8000[^\s;]*", PAGE)}
     prefix, sockets = "/api/core/v1", "/api/…/mqtt…"
     assert {prefix, sockets, "/health", "/metrics"} < paths
     (emitter,) = re.findall(r"--emitter (\S+)", PAGE)
