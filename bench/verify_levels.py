@@ -2,7 +2,7 @@
 
 Each step is timed alone, in CPU seconds; a level includes the steps of the weaker ones. Beside a step runs what its
 cryptography alone needs, on the same bytes: BLAKE2b-256 of the messages (hashlib), Ed25519 of the signatures
-(cryptography).
+(libsodium).
 """
 
 import statistics

@@ -4,7 +4,7 @@ import importlib.metadata
 import zipfile
 from pathlib import Path
 
-DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome", "numpy")
+DISTRIBUTIONS = ("orjson", "zstandard", "pynacl", "cffi", "base58", "coincurve", "pycryptodome", "numpy")
 """Distributions that executors need beside this project's packages, pyspark and pyarrow."""
 
 SUFFIXES = {".py", ".java", ".xml", ".txt"}
