@@ -46,7 +46,7 @@ class Inbox:
             self._parse_part()
 
     def go_on(self) -> None:
-        """Parses another part in the next turn, or reads on if there is none, as far as the protocol is free."""
+        """Parses the next part in the next turn, or reads on if nothing waits, as far as the protocol is free."""
         if self._transport.is_closing():
             self._waiting.clear()
             return

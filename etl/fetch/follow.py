@@ -235,8 +235,8 @@ class _Following:
         if time.monotonic() - self._retried_at < self._pace.rare_s:
             return []
         self._retried_at = time.monotonic()
-        lacking = self._all.lacking
-        found = intersect(lacking, [(self._retry_from, MAX_MILESTONE_INDEX)]) or lacking
+        missing = self._all.lacking
+        found = intersect(missing, [(self._retry_from, MAX_MILESTONE_INDEX)]) or missing
         if size(found) > RETRIED_MOST:
             found = intersect(found, [(0, nth(found, RETRIED_MOST - 1))])
         self._retry_from = found[-1][1] + 1 if found else 0

@@ -52,10 +52,10 @@ class LoggedMilestones(LoggedRecords):
         """Compares milestones of a lake (MILESTONE_DDL), and returns those that it does not have. Raises LogForked for
         the first that differs.
         """
-        lacking = Intervals()
+        missing = Intervals()
         for part in _parts(self.inside(milestones)):
-            lacking = add(lacking, of_indices(self._missing([part], read)))
-        return lacking
+            missing = add(missing, of_indices(self._missing([part], read)))
+        return missing
 
     def _missing(
         self, milestones: Intervals, read: Callable[[Intervals], DataFrame], *, in_part: bool = False

@@ -60,13 +60,13 @@ def check_log(publication: Publication, *, whole: bool = False) -> None:
     if head is not None and head.newest.size and (whole or not stored.is_in_lake(head)):
         logged = LoggedMilestones(head.newest, stored.read_bundle)
         all_logged = [(logged.first, logged.last)]
-        lacking = logged.check_milestones(publication.lake.milestones, all_logged)
-        if whole and lacking == all_logged:
+        missing = logged.check_milestones(publication.lake.milestones, all_logged)
+        if whole and missing == all_logged:
             raise LogForked(f"{publication.lake.root} has none of the milestones in the log. Nothing was changed")
         if whole and not is_damaged:
             stored.open()
-        if whole and lacking:
-            log.warning("the lake does not have milestones %s, which are logged: load them again", in_words(lacking))
+        if whole and missing:
+            log.warning("the lake does not have milestones %s, which are logged: load them again", in_words(missing))
 
 
 def fork_check(publication: Publication, others: Sequence[LoggedMilestones] = ()) -> WholeCheck:

@@ -21,6 +21,15 @@ def settings(sqlite_settings, monkeypatch):
     return sqlite_settings
 
 
+@pytest.fixture
+def stores(settings):
+    """A writer and a reader of one store."""
+    writer, reader = reopened(settings), open_store(settings)
+    yield writer, reader
+    reader.close()
+    writer.close()
+
+
 def advance(store, ledger_index, *, publish=False):
     with store.batch(publish=publish) as batch:
         batch.upsert(schema.ledger_frontier, ("network", "ledger_index"), [(NETWORK, ledger_index)])
@@ -30,22 +39,20 @@ async def newest(store, network=NETWORK):
     return [row["ledger_index"] for row in await store.slice(schema.ledger_frontier, (network,), limit=1)]
 
 
-async def test_the_next_turn_reads_what_was_written_whether_appended_or_published(settings, monkeypatch):
+async def test_the_next_turn_reads_what_was_written_whether_appended_or_published(stores, monkeypatch):
     monkeypatch.setattr(sqlite_readers, "CHECK_S", 0)
-    writer, reader = reopened(settings), open_store(settings)
+    writer, reader = stores
     assert await newest(reader) == []
     for index in range(1, 9):
         advance(writer, index, publish=index % 3 == 0)
         await asyncio.sleep(0)
         assert await newest(reader) == [index]
         assert await newest(reader) == [index]
-    reader.close()
-    writer.close()
 
 
-async def test_a_turn_that_kept_rows_reads_one_state(settings, monkeypatch):
+async def test_a_turn_that_kept_rows_reads_one_state(stores, monkeypatch):
     monkeypatch.setattr(sqlite_readers, "CHECK_S", 60)
-    writer, reader = reopened(settings), open_store(settings)
+    writer, reader = stores
     advance(writer, 1)
     assert await newest(reader) == [1]
     advance(writer, 2)
@@ -53,13 +60,11 @@ async def test_a_turn_that_kept_rows_reads_one_state(settings, monkeypatch):
     assert await reader.slice(schema.ledger_frontier, (NETWORK,), limit=9) == [{"network": NETWORK, "ledger_index": 1}]
     await asyncio.sleep(0)
     assert await newest(reader) == [2]
-    reader.close()
-    writer.close()
 
 
-async def test_a_statement_runs_once_for_the_same_data(settings, monkeypatch):
+async def test_a_statement_runs_once_for_the_same_data(stores, monkeypatch):
     monkeypatch.setattr(sqlite_readers, "CHECK_S", 60)
-    writer, reader = reopened(settings), open_store(settings)
+    writer, reader = stores
     advance(writer, 1)
     assert await newest(reader) == [1]
     statements = []
@@ -72,8 +77,6 @@ async def test_a_statement_runs_once_for_the_same_data(settings, monkeypatch):
     await asyncio.sleep(0)
     assert await newest(reader) == [2]
     assert len([sql for sql in statements if "ledger_frontier" in sql]) == 1
-    reader.close()
-    writer.close()
 
 
 async def test_no_more_reads_are_kept_than_allowed(settings, monkeypatch):
