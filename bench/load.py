@@ -86,6 +86,7 @@ def archive(archives: Path, messages: int, settings: GeneratorSettings = GENERAT
     folder = archives / f"permabench-{messages}-{version}"
     if not folder.exists():
         started = time.perf_counter()
+        archives.mkdir(parents=True, exist_ok=True)
         growing = Path(tempfile.mkdtemp(dir=archives))
         tangle = tangle_of(settings)
         write_archive(tangle, growing / "all", messages)
