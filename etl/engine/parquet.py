@@ -11,7 +11,12 @@ from etl.engine.current import on_sail
 SPARK_OPTIONS = {"compression": "none", "parquet.column.statistics.enabled": "false"}
 """The options of etl.engine.row_files.SCRATCH_OPTIONS for Spark."""
 
-SAIL_OPTIONS = {"compression": "uncompressed", "max_row_group_size": "50000"}
+SAIL_OPTIONS = {
+    "compression": "uncompressed",
+    "dictionary_enabled": "false",
+    "statistics_enabled": "none",
+    "max_row_group_size": "8000",
+}
 """Those of files that Sail writes. It holds a row group of each open file in memory, by default a million rows."""
 
 

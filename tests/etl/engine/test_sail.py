@@ -151,6 +151,22 @@ def test_a_frame_without_rows_has_a_file_with_its_columns(sail: SparkSession, tm
     assert not [*tmp_path.glob("theirs/*.parquet")]
 
 
+def test_scratch_files_have_small_row_groups_and_nothing_that_readers_of_whole_files_ignore(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    frame = arrow_frame(sail, pa.table({"id": [7919 * each % 50_021 for each in range(50_021)]}))
+    write_parquet(frame, tmp_path / "ours")
+    found = list[int]()
+    for part in (tmp_path / "ours").glob("*.parquet"):
+        with pq.ParquetFile(part) as file:
+            for group in map(file.metadata.row_group, range(file.num_row_groups)):
+                assert group.num_rows <= 8_000
+                assert not group.column(0).is_stats_set
+                assert "DICTIONARY" not in " ".join(group.column(0).encodings)
+            found += file.read()["id"].to_pylist()
+    assert sorted(found) == [*range(50_021)]
+
+
 def test_a_function_over_rows_in_order_gets_them_in_order(sail: SparkSession, tmp_path: Path) -> None:
     def running(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = 0
