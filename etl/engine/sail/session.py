@@ -40,8 +40,8 @@ instead of 3.6, and loads of 200,000 took 7 to 20 % longer.
 """
 
 METADATA_CACHE = ("SAIL_PARQUET__FILE_METADATA_CACHE__SIZE_LIMIT", str(64 << 20))
-"""Bytes of footers and page indexes of Parquet files that Sail keeps. By default it keeps those of all files for half an
-hour, several hundred MiB in a load of two million messages.
+"""Bytes of footers and page indexes of Parquet files that Sail keeps. By default it keeps those of all files for half
+an hour: 250 MiB in a load of a million messages.
 """
 
 UNCOMPRESSED = ("grpc.compression_enabled_algorithms_bitset", 1)
