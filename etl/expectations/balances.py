@@ -22,13 +22,13 @@ ADDRESSES = pa.dictionary(pa.int32(), pa.binary())
 BATCH_ROWS = 65_536
 
 
-def batches_of(changes: pa.Table | Path) -> Iterable[pa.RecordBatch]:
-    """The COLUMNS of changes in this process, or in a folder of Parquet files."""
+def batches_of(changes: pa.Table | Path, columns: Sequence[str] = COLUMNS) -> Iterable[pa.RecordBatch]:
+    """Columns of changes in this process, or in a folder of Parquet files."""
     if isinstance(changes, pa.Table):
-        yield from changes.select(COLUMNS).to_batches()
+        yield from changes.select(columns).to_batches()
         return
     for part in sorted(changes.glob("*.parquet")):
-        yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=COLUMNS, use_threads=False)
+        yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
 
 
 def expected_balances(

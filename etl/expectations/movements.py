@@ -3,14 +3,12 @@
 Counterparties are not part of it: they have no influence on a balance.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from etl.expectations.balances import ADDRESSES
+from etl.expectations.balances import ADDRESSES, batches_of
 from etl.expectations.fingerprints import MOVEMENTS, Fingerprint
 from etl.expectations.message_batch import Numbers, numbers
 from etl.expectations.words import grouped, row_hashes, words
@@ -18,14 +16,12 @@ from etl.expectations.words import grouped, row_hashes, words
 COLUMNS = ["milestone_index", "white_flag_index", "transaction_id", "address", "amount", "is_spent", "ms_timestamp"]
 """The columns of changes (etl.ledger_state.changes.CHANGES) that are read."""
 
-BATCH_ROWS = 65_536
-
 KINDS = ("migration", "transaction")
 
 
 def expected_movements(changes: pa.Table | Path, frontier: int, to: int) -> Fingerprint:
     """Returns the fingerprint of address_movements for the milestones (frontier, to], without the genesis."""
-    kept = [rows for rows in (_between(batch, frontier, to) for batch in _batches(changes)) if rows.num_rows]
+    kept = [rows for rows in (_between(batch, frontier, to) for batch in batches_of(changes, COLUMNS)) if rows.num_rows]
     if not kept:
         return Fingerprint()
     rows = pa.Table.from_batches(kept)
@@ -52,14 +48,6 @@ def expected_movements(changes: pa.Table | Path, frontier: int, to: int) -> Fing
     }
     hashes = row_hashes(columns, MOVEMENTS.columns, len(moved))
     return Fingerprint(len(moved), *(int(each.sum(dtype=np.uint64)) for each in (columns["amount"], hashes)))
-
-
-def _batches(changes: pa.Table | Path) -> Iterable[pa.RecordBatch]:
-    if isinstance(changes, pa.Table):
-        yield from changes.select(COLUMNS).to_batches()
-        return
-    for part in sorted(changes.glob("*.parquet")):
-        yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=COLUMNS, use_threads=False)
 
 
 def _between(batch: pa.RecordBatch, frontier: int, to: int) -> pa.RecordBatch:
