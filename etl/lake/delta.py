@@ -24,7 +24,7 @@ from etl.engine.columns import names_of
 from etl.engine.current import SAIL, SPARK, on_sail
 from etl.engine.delta_log import DeltaLog, Layout
 from etl.engine.delta_state import DataFile
-from etl.engine.delta_tables import append_rows, append_table, commit_files, read_files, replace_rows
+from etl.engine.delta_tables import append_rows, append_table, commit_files, read_files, reads_listed, replace_rows
 from etl.engine.ordering import in_lake_order
 from etl.engine.queries import runs_here
 from etl.engine.row_selection import Selection
@@ -178,11 +178,14 @@ class Lake:
         return read_files(self.spark, self.log("milestones"), files, ddl).where(either(wanted))
 
     def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
-        """The rows of the current files that may contain these milestones."""
+        """The rows of the current files that may contain these milestones, without a condition where files have no
+        others: Sail reads whole structs for one (etl/tables/frames.py).
+        """
         ddl = TABLES[table].ddl.replace("lake_range INT,", "")
-        files = self._files_of(table, intervals)
-        rows = read_files(spark, self.log(table), files, ddl)
-        return rows.where(either(intervals)) if files else rows
+        log, files, wanted = self.log(table), self._files_of(table, intervals), Selection(KEY, intervals)
+        rows = read_files(spark, log, files, ddl)
+        has_no_others = all(wanted.selects_all(each.least, each.greatest) for each in files)
+        return rows if has_no_others and reads_listed(log, files, ddl) else rows.where(either(intervals))
 
     def _files_of(self, table: str, intervals: Intervals | None = None) -> list[DataFile]:
         """The current files of a table, without those set aside. With `intervals` only those that may contain one of

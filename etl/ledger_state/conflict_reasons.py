@@ -121,24 +121,23 @@ def conflicting(messages: DataFrame) -> DataFrame:
     """Conflicting transactions of the lake: their position and timestamp, the source's reason and the bytes; the ids of
     their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
     """
-    return spending(messages.where(F.col("inclusion_state") == CONFLICTING))
+    is_conflicting = F.when(F.col("inclusion_state") == CONFLICTING, F.col("transaction_id")).isNotNull()
+    return spending(messages).where(is_conflicting)
 
 
 def spending(messages: DataFrame) -> DataFrame:
     """The columns of `conflicting` for all transactions, with the inclusion state of the source."""
-    dust = F.filter("transaction.outputs", lambda output: _counts(output["kind"], output["amount"]))
-    return (
-        messages.where("transaction IS NOT NULL")
-        .withColumn("ms_timestamp", tables.ms_timestamp())
-        .select(
-            *AT,
-            *MESSAGE_COLUMNS,
-            "inclusion_state",
-            F.col("transaction.transaction_id").alias("transaction_id"),
-            F.col("transaction.inputs.output_id").alias("inputs"),
-            F.transform(dust, lambda output: output["address"]).alias("receivers"),
-        )
+    rows = messages.withColumn("ms_timestamp", tables.ms_timestamp()).select(
+        *AT,
+        *MESSAGE_COLUMNS,
+        "inclusion_state",
+        "transaction.transaction_id",
+        F.col("transaction.inputs.output_id").alias("inputs"),
+        F.col("transaction.outputs").alias("outputs"),
     )
+    dust = F.filter("outputs", lambda output: _counts(output["kind"], output["amount"]))
+    receivers = F.transform(dust, lambda output: output["address"]).alias("receivers")
+    return rows.where("transaction_id IS NOT NULL").select("*", receivers).drop("outputs")
 
 
 def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:

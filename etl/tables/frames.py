@@ -4,6 +4,8 @@ Invariants of this package:
 1. Each function maps a frame to a frame and ends in `conform`, which selects the table's columns with their types.
 2. Nothing reads or writes.
 3. Ids are binary; the writer of a store that needs text converts them.
+4. Fields of structs are selected first, and a condition after that names one of them. With Sail, a condition on other
+   columns alone, or below the selection, reads and copies whole structs (decisions/0054).
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -46,10 +48,19 @@ def ms_timestamp() -> Column:
     return F.unix_millis("timestamp")
 
 
-def took_effect() -> Column:
-    """Whether a transaction or receipt changed the ledger state."""
-    # Spark reads every field of a struct that is selected as a whole.
-    return F.col("transaction.transaction_id").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
+def took_effect(transaction_id: str) -> Column:
+    """Whether a transaction or receipt changed the ledger state. A receipt has no `transaction_id`."""
+    return F.col(transaction_id).isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
+
+
+def is_created() -> Column:
+    """Whether an output of `owned` changed the ledger."""
+    return F.when(F.col("included"), F.col("output_id")).isNotNull()
+
+
+def is_spent() -> Column:
+    """Whether an input of `inputs` changed the ledger."""
+    return F.when(F.col("inclusion_state") == INCLUDED, F.col("kind")) == 0
 
 
 def carrier() -> Column:
@@ -158,9 +169,10 @@ def conform(
     return TableFrame(table, frame.selectExpr(*selected), names, has_fact, has_expiry, has_whole)
 
 
-def tagged(lake: DataFrame) -> DataFrame:
-    """Messages that have a tag."""
-    return lake.withColumn("tag", tag_of_message()).where("tag IS NOT NULL")
+def tagged(lake: DataFrame, *columns: str) -> DataFrame:
+    """These columns and the tag of messages that have one."""
+    rows = lake.select(*columns, F.col("tagged_data.tag").alias("own"), F.expr("transaction.tagged_data.tag AS inner"))
+    return rows.where("own IS NOT NULL OR inner IS NOT NULL").select(*columns, F.coalesce("own", "inner").alias("tag"))
 
 
 def tag_of_message() -> Column:
@@ -202,11 +214,11 @@ def transactions(lake: DataFrame) -> TableFrame:
     # The first row of a transaction is that of its first input. Unlock rows are among those of other transactions.
     is_first = (F.col("idx") == 0) | (F.col("variant") == "unlock")
     of_inputs = of_inputs.withColumn(WHOLE, F.when(is_first, F.col("message"))).drop("message")
-    of_outputs = transaction_outputs(lake).select(
+    outputs = lake.select(F.expr("transaction.transaction_id"), F.expr("transaction.outputs.data AS outputs"), *around)
+    of_outputs = outputs.select(
         "transaction_id",
-        "idx",
+        F.posexplode("outputs").alias("idx", "data"),
         F.lit("output").alias("variant"),
-        F.col("output.data").alias("data"),
         *around,
         F.lit(None).cast("binary").alias(WHOLE),
     )
@@ -216,14 +228,14 @@ def transactions(lake: DataFrame) -> TableFrame:
 
 def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     """Outputs of included transactions and of receipts: like `owned`, without `included`."""
-    return owned(lake, fields).where("included").drop("included")
+    return owned(lake, fields).where(is_created()).drop("included")
 
 
 def spent(lake: DataFrame) -> DataFrame:
     """Inputs of included transactions: output_id, the spender (message_id, transaction_id, idx, signer) and its
     position.
     """
-    return inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
+    return inputs(lake).where(is_spent())
 
 
 def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
@@ -231,15 +243,7 @@ def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     their own columns, and whether they changed the ledger (`included`). `fields` selects from OUTPUT_FIELDS; others are
     null.
     """
-    attached = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
-        "milestone_index",
-        "white_flag_index",
-        carrier().alias("message_id"),
-        ms_timestamp().alias("ms_timestamp"),
-        took_effect().alias("included"),
-        *(output_fields(name).alias(name) for name in fields),
-    )
-    rows = attached.select("*", F.posexplode(F.arrays_zip(*fields)).alias("idx", "output"))
+    rows = paying(lake, fields).select("*", F.posexplode(F.arrays_zip(*fields)).alias("idx", "output"))
     own = {name: F.col(f"output.{name}") if name in fields else F.lit(None) for name in OUTPUT_FIELDS}
     return rows.where(F.col("output.kind") != TREASURY_OUTPUT).select(
         "milestone_index",
@@ -257,9 +261,28 @@ def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     )
 
 
-def output_fields(name: str) -> Column:
-    """One field of each output of a transaction or a receipt. Spark reads every field of a struct that it explodes."""
-    return F.coalesce(f"transaction.outputs.{name}", f"milestone.receipt.funds.{name}")
+def paying(lake: DataFrame, fields: Sequence[str], more: Sequence[Column] = ()) -> DataFrame:
+    """Transactions and receipts: where they are, `transaction_id` (null for a receipt), whether they changed the ledger
+    (`included`), arrays of these fields of their outputs, and `more` columns.
+    """
+    # Spark reads every field of a struct that it explodes.
+    outputs, funds = "transaction.outputs", "milestone.receipt.funds"
+    selected = lake.select(
+        "milestone_index",
+        "white_flag_index",
+        carrier().alias("message_id"),
+        ms_timestamp().alias("ms_timestamp"),
+        "inclusion_state",
+        "transaction.transaction_id",
+        "milestone.receipt.migrated_at",
+        *(F.col(f"{array}.{name}").alias(f"{array}.{name}") for array in (outputs, funds) for name in fields),
+        *more,
+    )
+    return (
+        selected.where("transaction_id IS NOT NULL OR migrated_at IS NOT NULL")
+        .withColumn("included", took_effect("transaction_id"))
+        .withColumns({name: F.coalesce(*(f"`{array}.{name}`" for array in (outputs, funds))) for name in fields})
+    )
 
 
 def output_kind(output_type: Column) -> Column:
@@ -280,16 +303,9 @@ def rejects(lake_rejects: DataFrame) -> TableFrame:
     return conform(lake_rejects, schema.rejects)
 
 
-def transaction_outputs(lake: DataFrame) -> DataFrame:
-    """A row per output: idx and the output struct, with the columns of the message."""
-    return lake.where("transaction IS NOT NULL").select(
-        "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")
-    )
-
-
 def inputs(lake: DataFrame) -> DataFrame:
     """A row per input: idx, kind, output_id, the bytes of its unlock block, the address that signed it, its message."""
-    attached = lake.where("transaction IS NOT NULL").select(
+    attached = lake.select(
         "transaction.transaction_id",
         "message_id",
         "message",

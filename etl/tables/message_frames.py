@@ -7,8 +7,15 @@ from pyspark.sql import functions as F
 
 from db import schema
 from etl.engine.columns import bytes_at, present
-from etl.sources.cone import INCLUDED
-from etl.tables.frames import SPENT_COLUMNS, ms_timestamp, output_kind, tag_of_message, took_effect
+from etl.tables.frames import (
+    SPENT_COLUMNS,
+    is_created,
+    is_spent,
+    ms_timestamp,
+    output_kind,
+    tag_of_message,
+    took_effect,
+)
 from etl.tables.kept_keys import is_kept
 from etl.tables.row_frames import RowFrame
 from ledger.selection import TAG, Selection
@@ -54,24 +61,24 @@ def parents() -> RowFrame:
 def tags(selection: Selection | None = None) -> RowFrame:
     """Tags of payloads, both direct and inside transactions. `selection`: only tags that a selective store lists."""
     tag = tag_of_message()
-    where = tag.isNotNull() if selection is None else tag.isNotNull() & is_kept(selection, TAG, tag)
-    return RowFrame(schema.tags, where, {"tag": tag, "ms_timestamp": ms_timestamp()})
+    has_row = tag.isNotNull() if selection is None else tag.isNotNull() & is_kept(selection, TAG, tag)
+    items = F.when(has_row, F.array(tag))
+    return RowFrame(schema.tags, computed={"ms_timestamp": ms_timestamp()}, items=items, item_columns=["tag"])
 
 
 def transactions_by_state() -> RowFrame:
     """Attachments that have a state."""
-    return RowFrame(
-        schema.transactions_by_state,
-        F.expr("transaction IS NOT NULL AND inclusion_state IS NOT NULL"),
-        {"transaction_id": F.col("transaction.transaction_id")},
-    )
+    transaction_id = F.col("transaction.transaction_id")
+    has_row = transaction_id.isNotNull() & F.col("inclusion_state").isNotNull()
+    items = F.when(has_row, F.array(transaction_id))
+    return RowFrame(schema.transactions_by_state, items=items, item_columns=["transaction_id"])
 
 
 def created_outputs() -> RowFrame:
     """The columns of `outputs` that the creating transaction determines, of `etl.tables.frames.owned`."""
     return RowFrame(
         schema.outputs,
-        F.col("included"),
+        is_created(),
         {
             "created_milestone_index": F.col("milestone_index"),
             "created_white_flag_index": F.col("white_flag_index"),
@@ -88,7 +95,7 @@ def spent_outputs() -> RowFrame:
     """
     return RowFrame(
         schema.outputs,
-        (F.col("inclusion_state") == INCLUDED) & (F.col("kind") == 0),
+        is_spent(),
         {
             "spent_milestone_index": F.col("milestone_index"),
             "spent_white_flag_index": F.col("white_flag_index"),
@@ -110,7 +117,8 @@ def ids(fields: Collection[str]) -> RowFrame:
     if "stardust" not in fields:
         return _ids(own)
     chains = F.transform("transaction.outputs", lambda output: output["stardust"]["chain_id"])
-    is_state = took_effect() & F.col("white_flag_index").isNotNull() & F.col("transaction").isNotNull()
+    has_place, has_outputs = F.col("white_flag_index").isNotNull(), F.col("transaction.transaction_id").isNotNull()
+    is_state = took_effect("transaction.transaction_id") & has_place & has_outputs
     states = F.when(is_state, present(chains)).otherwise(F.expr("CAST(array() AS ARRAY<BINARY>)"))
     return _ids(F.concat(own, states))
 

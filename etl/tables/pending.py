@@ -11,7 +11,7 @@ from db import schema
 from db.partitions import lookup_key_text
 from db.roles import ROLES, Role, listing_key
 from etl.lake.output_rows import STARDUST_OUTPUT
-from etl.tables.frames import EXPIRES_AT, TREASURY_OUTPUT, FrameMaker, TableFrame, conform, tagged, transaction_outputs
+from etl.tables.frames import EXPIRES_AT, TREASURY_OUTPUT, FrameMaker, TableFrame, conform, tagged
 from etl.tables.lookups import listed, role_items
 from etl.tables.partition_columns import hex_text
 
@@ -59,7 +59,7 @@ def expiring(lake_pending: DataFrame) -> DataFrame:
 def pending_keys(messages: DataFrame) -> DataFrame:
     """The lookup keys of pending messages: lookup, key, row_id, message_id and expiry."""
     attached = messages.where("transaction IS NOT NULL")
-    outputs = transaction_outputs(messages).select(
+    outputs = messages.select("message_id", EXPIRES_AT, F.explode("transaction.outputs").alias("output")).select(
         "message_id",
         EXPIRES_AT,
         F.col("output.output_id").alias("output_id"),
@@ -76,7 +76,7 @@ def pending_keys(messages: DataFrame) -> DataFrame:
             schema.parents.name,
             hex_text(F.col("key")),
         ),
-        _rows(tagged(messages), schema.tags.name, hex_text(F.col("tag"))),
+        _rows(tagged(messages, "message_id", EXPIRES_AT), schema.tags.name, hex_text(F.col("tag"))),
         _rows(attached, schema.transactions.name, hex_text(F.col("transaction.transaction_id"))),
         in_roles.select(
             "role.lookup", "role.key", F.concat("output_id", "message_id").alias("row_id"), "message_id", EXPIRES_AT

@@ -167,7 +167,7 @@ class Publication:
         """The additional splits that a load of the run needs. They are not recorded yet."""
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(whole_windows(run, chunk_size))
-        tagged, concerned = tables.tagged(lake), history.concerned(lake, self.selection)
+        tagged, concerned = tables.tagged(lake, "milestone_index"), history.concerned(lake, self.selection)
         if self.selection is not None:
             tagged = tagged.where(is_kept(self.selection, TAG, F.col("tag")))
         rows = {schema.tags: tagged, schema.transactions_by_address: concerned}

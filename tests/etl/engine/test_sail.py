@@ -27,7 +27,7 @@ from etl.engine.columns import balanced, bytes_at, inline, union_with_nulls
 from etl.engine.current import on_sail
 from etl.engine.delta_log import DeltaLog, Layout
 from etl.engine.delta_state import paths_of
-from etl.engine.delta_tables import commit_files, read_files
+from etl.engine.delta_tables import commit_files, read_files, reads_listed
 from etl.engine.ordering import map_in_order, sorted_batches
 from etl.engine.parquet import write_parquet
 from etl.engine.session import engine_session
@@ -228,6 +228,31 @@ def test_int96_timestamps_do_not_merge_with_others(sail: SparkSession, tmp_path:
         sail.read.schema(layout.ddl).parquet(*paths_of(log.root, log.files())).collect()
     ours = read_files(sail, log, log.files(), layout.ddl)
     assert collected(ours.orderBy("id")).to_pylist() == [{"id": row, "at": moment} for row in range(2)]
+    # Rows of other files may be among those of one, and need a condition.
+    each = [[file] for file in log.files()]
+    counts = [(reads_listed(log, file, layout.ddl), read_files(sail, log, file, layout.ddl).count()) for file in each]
+    assert sorted(counts) == [(False, 2), (True, 1)]
+
+
+def test_a_condition_reads_whole_structs_unless_it_needs_a_field_of_one(
+    sail: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = pa.array([{"number": each, "inner": None} for each in range(3)], STRUCT)
+    pq.write_table(pa.table({"id": pa.array(range(3), pa.int64()), "value": value}), tmp_path / "rows.parquet")
+    rows = sail.read.parquet(str(tmp_path))
+
+    def read(frame: DataFrame) -> str:
+        assert [row["number"] for row in frame.collect()] == [2]
+        frame.explain()
+        (source,) = (line for line in capsys.readouterr().out.splitlines() if "DataSourceExec" in line)
+        return source.partition("projection=")[2].partition("]")[0]
+
+    number = F.col("value.number").alias("number")
+    assert "get_field(value" not in read(rows.where("id = 2").select(number))
+    assert "get_field(value" not in read(rows.select("id", number).where("id = 2"))
+    either = F.when(F.col("id") == 2, F.col("number")).isNotNull()
+    assert "get_field(value" in read(rows.select("id", number).where(either))
+    assert "get_field(value" in read(rows.select("id", number).where("number = 2"))
 
 
 def test_a_filter_over_a_union_with_a_branch_that_is_always_false_fails(sail: SparkSession, tmp_path: Path) -> None:
