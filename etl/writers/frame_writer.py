@@ -26,14 +26,14 @@ from db.store import Batch, RowBatches, Value
 from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
-from etl.engine.row_files import batches_in, values_of
+from etl.engine.row_files import values_of
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
 from etl.tables.frames import WHOLE, FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
-from etl.writers.sorting import with_text_dates, write_sorted
+from etl.writers.sorting import rows_as_written, rows_in_order, with_text_dates, write_sorted
 
-SHARE_BYTES = 512 << 20
-"""Bytes of input whose rows Sail sorts at once, in memory."""
+SHARE_BYTES = 256 << 20
+"""Bytes of input whose rows this process sorts at once, in memory, with Sail."""
 
 STAGERS = 2
 """Frames that are staged at once by default."""
@@ -80,7 +80,7 @@ class FrameWriter(Protocol):
 
 @dataclass(frozen=True)
 class Staged:
-    """A frame on disk: Parquet parts that are sorted by key."""
+    """A frame on disk, in Parquet files."""
 
     table: Table
     columns: Sequence[str]
@@ -89,6 +89,8 @@ class Staged:
     observed: Observed
     timed: bool = False
     """Whether the rows end with the column FACT."""
+    in_order: bool = True
+    """Whether `write_sorted` wrote the rows."""
 
     def write(self, batch: Batch) -> int:
         """Writes the rows in a single pass in this process."""
@@ -98,7 +100,7 @@ class Staged:
 
     def again(self) -> DataFrame:
         """Reads the rows from disk."""
-        return self.source.frame.sparkSession.read.schema(self.source.ddl).parquet(str(self.directory))
+        return self.source.frame.sparkSession.read.schema(self.source.ddl).parquet(*map(str, self._files()))
 
     def drop(self) -> None:
         """Frees the scratch space."""
@@ -110,32 +112,35 @@ class Staged:
 
     def _columns(self) -> Iterator[list[list[Value]]]:
         collect_rarely()
-        for part in sorted(self.directory.glob("*.parquet")):
-            for batch in batches_in(part):
-                self.observed.add(batch.columns)
-                yield [values_of(column) for column in batch.columns]
+        batches = rows_in_order(self.source, self.directory) if self.in_order else rows_as_written(self.directory)
+        for batch in batches:
+            self.observed.add(batch.columns)
+            yield [values_of(column) for column in batch.columns]
+
+    def _files(self) -> list[Path]:
+        return sorted(self.directory.rglob("*.parquet"))
 
     def count(self) -> int:
-        """The number of rows, from the footers of the parts."""
-        return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("*.parquet"))
+        """The number of rows, from the footers of the files."""
+        return sum(pq.read_metadata(file).num_rows for file in self._files())
 
 
 class Staging:
     """Scratch space of a run, which is deleted at its end."""
 
     def __init__(self, root: Path, size: int = 0) -> None:
-        """`root`: the directory. `size`: bytes of the input; of a large one, Sail sorts shares one by one."""
+        """`root`: the directory. `size`: bytes of the input. With Sail, the rows of SHARE_BYTES of it are a share."""
         self._root = root
-        self._shares = max(1, -(-size // SHARE_BYTES)) if on_sail() else 1
-        # Without shares, all may sort: the stagers, and the thread that opens splits.
-        self._sorts = threading.Semaphore(1 if self._shares > 1 else STAGERS + 1)
+        self._shares = max(1, -(-size // SHARE_BYTES))
+        # Of a large run, two frames at once would need too much memory for their joins.
+        self._writes = threading.Semaphore(1 if self._shares > 1 and on_sail() else STAGERS + 1)
         self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        with self._sorts:
+        with self._writes:
             write_sorted(frame, directory, self._shares)
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
@@ -143,7 +148,8 @@ class Staging:
         """Writes a frame unsorted, with the column FACT if it has one, and without WHOLE."""
         frame = replace(frame, frame=frame.frame.drop(WHOLE), has_whole=False)
         directory = self.write(frame.table.name, with_text_dates(frame))
-        return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns), frame.has_fact)
+        observed = observe(frame.table, frame.columns)
+        return Staged(frame.table, frame.columns, directory, frame, observed, frame.has_fact, in_order=False)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""

@@ -1,23 +1,28 @@
-"""Sorts the rows of a table by its key, with as few shuffles and samples as possible."""
+"""Sorts the rows of a table by its key, with as few shuffles and samples as possible.
 
-import shutil
+Spark sorts in its tasks. Sail would hold what it sorts and send it to this process, which would write it and read it
+again. So Sail writes rows unsorted, in shares of ascending hashes, and this process sorts each share when it reads it.
+"""
+
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from db.model import Order, Table, Type
 from db.schema.dialects import spark_type
 from etl.engine.columns import bytes_at, schema_of
 from etl.engine.current import on_sail
-from etl.engine.ordering import sorted_batches
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
-from etl.engine.row_files import GROUP_BYTES, SCRATCH_OPTIONS, write_groups
+from etl.engine.row_files import BATCH_ROWS, batches_in
 from etl.tables.frames import WHOLE, TableFrame
 
 HASH_OFFSETS = {
@@ -37,27 +42,71 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 """Keys that rise in the order of the lake, whose parts are therefore already sorted."""
 
 
-def write_sorted(frame: TableFrame, folder: Path, shares: int = 1) -> None:
-    """Writes the rows to Parquet files in a new folder, which follow each other in the order of the table's key.
+SHARE = "share"
+"""The column of a row's share, in the names of folders."""
 
-    `shares`: with Sail, which sorts in memory, the number of sorts of rows that are keyed by a hash.
+
+def write_sorted(frame: TableFrame, folder: Path, shares: int = 1) -> None:
+    """Writes the rows to Parquet files in a new folder, which `rows_in_order` reads in the order of the table's key.
+
+    `shares`: with Sail, the number of equal shares of rows that are keyed by a hash.
     """
     further = [WHOLE] if frame.has_whole else []
     table, rows = frame.table, with_text_dates(frame).select(*frame.columns, *further)
-    clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
-    key = [F.col(name) for name in table.partition] + clustering
-    if on_sail():
-        folder.mkdir(parents=True)
-        schema = _written_schema(frame)
-        for number, share in enumerate(_shares(rows, schema, table, shares, folder / "shares")):
-            part = folder / f"part-{number:05}.parquet"
-            write_groups(sorted_batches(share, *key), schema, part, GROUP_BYTES, **SCRATCH_OPTIONS)
+    first = table.partition[0]
+    if not on_sail():
+        write_parquet(_in_tasks(rows, table), folder)
+    elif shares > 1 and first in HASH_OFFSETS:
+        write_parquet(rows.withColumn(SHARE, _share(first, shares)), folder, SHARE)
     else:
-        write_parquet(_in_tasks(rows, table, key), folder)
+        write_parquet(rows, folder)
 
 
-def _in_tasks(rows: DataFrame, table: Table, key: Sequence[Column]) -> DataFrame:
+def rows_in_order(frame: TableFrame, folder: Path) -> Iterator[pa.RecordBatch]:
+    """The rows that `write_sorted` wrote, in the order of the table's key. With Sail, this process holds a share of
+    them, and sorts the next one meanwhile.
+    """
+    if not on_sail():
+        yield from rows_as_written(folder)
+        return
+    schema, key = _written_schema(frame), _key(frame.table)
+    shares = sorted(folder.glob(f"{SHARE}=*"), key=lambda each: int(each.name.removeprefix(f"{SHARE}=")))
+    with ThreadPoolExecutor(1, thread_name_prefix="sort") as pool:
+        sorts = (pool.submit(_sorted, share, schema, key) for share in shares or [folder])
+        following = next(sorts, None)
+        while following is not None:
+            (rows, places), following = following.result(), next(sorts, None)
+            for start in range(0, len(places), BATCH_ROWS):
+                yield from pc.take(rows, places.slice(start, BATCH_ROWS)).combine_chunks().to_batches()
+
+
+def rows_as_written(folder: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a folder's Parquet files, one file after the other."""
+    for part in sorted(folder.glob("*.parquet")):
+        yield from batches_in(part)
+
+
+def _sorted(share: Path, schema: pa.Schema, key: Sequence[tuple[str, str]]) -> tuple[pa.Table, pa.Array]:
+    """The rows of a share, and their places in the order of the key."""
+    # Its allocator would keep the memory of the share before.
+    pa.default_memory_pool().release_unused()
+    parts = list[pa.Table]()
+    for path in sorted(share.glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            parts.append(file.read(schema.names, use_threads=False).cast(schema))
+    rows = pa.concat_tables(parts).combine_chunks()
+    return rows, pc.sort_indices(rows, key)
+
+
+def _key(table: Table) -> list[tuple[str, str]]:
+    """The columns of a table's key and their order."""
+    order = "descending" if table.order is Order.DESC else "ascending"
+    return [*((name, "ascending") for name in table.partition), *((name, order) for name in table.clustering)]
+
+
+def _in_tasks(rows: DataFrame, table: Table) -> DataFrame:
     """With Spark: the rows in tasks of ascending keys, each in the order of the key."""
+    key = [F.col(name).desc() if order == "descending" else F.col(name) for name, order in _key(table)]
     first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
         # A single task: no shuffle and no sampling.
@@ -67,26 +116,6 @@ def _in_tasks(rows: DataFrame, table: Table, key: Sequence[Column]) -> DataFrame
     if first in HASH_OFFSETS:
         return rows.repartitionById(partitions, _share(first, partitions)).sortWithinPartitions(*key)
     return rows.orderBy(*key)
-
-
-def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folder: Path) -> Iterator[DataFrame]:
-    """With Sail: the rows in equal shares of ascending hashes, or all of them if the key is not a hash.
-
-    `folder` is a new one for unsorted shares. A filter for each share would compute the rows again.
-    """
-    first, session = table.partition[0], rows.sparkSession
-    if shares == 1 or first not in HASH_OFFSETS:
-        yield rows
-        return
-    write_parquet(rows.withColumn("share", _share(first, shares)), folder, "share")
-    parts = sorted(folder.glob("share=*"), key=lambda each: int(each.name.removeprefix("share=")))
-    for part in parts:
-        yield session.read.schema(from_arrow_schema(schema)).parquet(str(part))
-        shutil.rmtree(part)
-    shutil.rmtree(folder)
-    if not parts:
-        # A reader needs a file with the columns.
-        yield rows
 
 
 def _written_schema(frame: TableFrame) -> pa.Schema:

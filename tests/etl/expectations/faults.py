@@ -127,8 +127,8 @@ def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault, column: s
     def change(folder: Path) -> None:
         if folder.name.partition("-")[2] != name:
             return
-        parts = sorted(folder.glob("*.parquet"))
-        rows = pa.concat_tables(pq.read_table(part) for part in parts)
+        parts = sorted(folder.rglob("*.parquet"))
+        rows = pa.concat_tables(pq.ParquetFile(part).read() for part in parts)
         if not column or column in rows.column_names:
             for part in parts:
                 part.unlink()

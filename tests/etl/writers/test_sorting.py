@@ -1,6 +1,8 @@
-"""Rows of a table in files that follow each other in the order of its key."""
+"""Rows of a table, written in shares and read in the order of its key."""
 
+import random
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -10,12 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from db import schema
+from db.model import Order
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.tables.frames import WHOLE, conform
 from etl.writers.frame_writer import SHARE_BYTES, Staging
-from etl.writers.sorting import write_sorted
+from etl.writers.sorting import rows_in_order, write_sorted
 
 pytestmark = pytest.mark.loads
 
@@ -29,25 +32,46 @@ def sail() -> Iterator[SparkSession]:
         yield session
 
 
-def test_shares_of_hashes_are_files_that_follow_each_other(sail: SparkSession, tmp_path: Path) -> None:
+def test_shares_of_hashes_follow_each_other(sail: SparkSession, tmp_path: Path) -> None:
     ids = [blake2b(bytes([each % 256, each // 256]), digest_size=32).digest() for each in range(ROWS)]
     rows = pa.table({"message_id": pa.array(ids, pa.binary()), "milestone_index": pa.array(range(ROWS), pa.int32())})
     frame = conform(arrow_frame(sail, rows), schema.messages, only=["milestone_index"])
     write_sorted(frame, tmp_path / "rows", SHARES)
-    parts = [pq.read_table(part) for part in sorted((tmp_path / "rows").iterdir())]
-    assert len(parts) == SHARES
-    assert [part.num_rows // 1_000 for part in parts] == [6, 6, 6]
-    found = pa.concat_tables(parts)
+    shares = [(tmp_path / "rows" / f"share={each}").glob("*.parquet") for each in range(SHARES)]
+    assert [sum(pq.read_metadata(file).num_rows for file in share) // 1_000 for share in shares] == [6, 6, 6]
+    found = pa.Table.from_batches(rows_in_order(frame, tmp_path / "rows"))
     expected = sorted(zip(ids, range(ROWS), strict=True))
     assert [*zip(found["message_id"].to_pylist(), found["milestone_index"].to_pylist(), strict=True)] == expected
 
 
-def test_shares_without_rows_are_a_file_with_the_columns(sail: SparkSession, tmp_path: Path) -> None:
-    ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
-    frame = conform(ids.where("milestone_index > 1"), schema.messages, only=["milestone_index"])
+@pytest.mark.parametrize("order", Order)
+def test_rows_of_equal_hashes_are_in_the_order_of_the_whole_key(
+    sail: SparkSession, tmp_path: Path, order: Order
+) -> None:
+    chance = random.Random(5)
+    keys = [(bytes([chance.randrange(40)]) * 32, chance.randrange(300), chance.randbytes(32)) for _ in range(ROWS)]
+    names = ("parent_id", "milestone_index", "message_id")
+    columns = [
+        pa.array(column, kind)
+        for column, kind in zip(zip(*keys, strict=True), (pa.binary(), pa.int32(), pa.binary()), strict=True)
+    ]
+    frame = conform(arrow_frame(sail, pa.table(columns, names)), replace(schema.parents, order=order), only=names)
     write_sorted(frame, tmp_path / "rows", SHARES)
-    (part,) = (tmp_path / "rows").iterdir()
-    assert pq.read_table(part).to_pydict() == {"message_id": [], "milestone_index": []}
+    found = pa.Table.from_batches(rows_in_order(frame, tmp_path / "rows")).select(names)
+    keys.sort(key=lambda key: key[1:], reverse=order is Order.DESC)
+    keys.sort(key=lambda key: key[0])
+    assert [*zip(*found.to_pydict().values(), strict=True)] == keys
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_rows_of_shares_are_read_again_also_if_there_are_none(sail: SparkSession, tmp_path: Path, above: int) -> None:
+    ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
+    frame = conform(ids.where(f"milestone_index > {above}"), schema.messages, only=["milestone_index"])
+    staged = Staging(tmp_path / "staged", SHARES * SHARE_BYTES).stage(frame)
+    rows = [(b"one", 1)][above:]
+    assert [*staged.rows()] == rows
+    assert [tuple(row) for row in staged.again().collect()] == rows
+    assert staged.count() == len(rows)
 
 
 def test_rows_come_with_their_message_only_where_they_are_sorted(sail: SparkSession, tmp_path: Path) -> None:
