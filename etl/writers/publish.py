@@ -25,6 +25,7 @@ from db.model import Lookup
 from db.partitions import WINDOW, ranges_of, whole_windows
 from db.store import Batch, Value, WritableStore
 from etl.engine.current import on_sail
+from etl.engine.process_frames import map_in_processes
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, Expectation
@@ -39,8 +40,9 @@ from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
 from etl.tables.kept_keys import NOT_KEPT, is_kept
 from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
-from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
+from etl.tables.partition_columns import TAILS, Placement, counted_keys, rows_of_keys
 from etl.tables.run_frames import FrameSource, RunRows, run_makers
+from etl.tables.split_worker import SPLITS, Growth
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun
@@ -199,15 +201,10 @@ class Publication:
         ranges = {each for first, last in run for each in ranges_of(first, last, chunk_size)}
         existing = self.reads.splits(lookups, sorted(ranges.union(beside))) if known else []
         tails = self.reads.tails(lookups, sorted(ranges)) if known else []
-        grown = grow_splits(
-            reduce(DataFrame.unionByName, keys),
-            few_rows(self.spark, SPLITS, existing),
-            few_rows(self.spark, TAILS, tails),
-            run,
-            chunk_size,
-            partition_size,
-            window,
-        )
+        growth = Growth(run, chunk_size, partition_size, window)
+        before = few_rows(self.spark, SPLITS, existing), few_rows(self.spark, TAILS, tails)
+        counted = counted_keys(reduce(DataFrame.unionByName, keys), *before, growth)
+        grown = map_in_processes(counted, growth.grow, SPLITS, self.staging.folder("splits"))
         frame = tables.splits(grown.coalesce(1))
         prepared = FewRowsWriter().prepare(frame) if size(run) <= WINDOW else self.staging.stage(frame)
         opened = list(prepared.rows())

@@ -26,6 +26,7 @@ ATTRIBUTES = {
 
 WORKERS = (
     "etl.ledger_state.conflict_worker",
+    "etl.tables.split_worker",
     "etl.verification.audit_worker",
     "etl.verification.decode_worker",
     "etl.verification.full_worker",

@@ -8,10 +8,13 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import of_indices
-from db.partitions import place, window
+from db.partitions import WINDOW, place, window
+from db.roles import LOOKUP_OF_TABLE
+from etl.engine.arrow_frames import collected
 from etl.engine.session import Session
 from etl.lake.delta import few_rows
-from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
+from etl.tables.partition_columns import TAILS, Placement, counted_keys, key_text, range_of, rows_of_keys
+from etl.tables.split_worker import COUNTED, SPLITS, Growth
 from tests.partition_model import Splits, grow
 
 pytestmark = pytest.mark.loads
@@ -74,8 +77,8 @@ def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case
 def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_size: int) -> None:
     drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
     rows = [
-        (TAGS, range_id, key, index)
-        for range_id, case in enumerate(drawn)
+        (bytes.fromhex(key), index)
+        for case in drawn
         for key in case.rows
         for index, count in case.of_run(key, chunk_size)
         for _ in range(count)
@@ -86,17 +89,19 @@ def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_si
         for key, splits in case.before.items()
     ]
     tails = [(TAGS, range_id, case.tail) for range_id, case in enumerate(drawn) if case.earlier]
-    grown = grow_splits(
-        session.createDataFrame(rows, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT"),
+    growth = Growth(of_indices(index for case in drawn for index in case.run), chunk_size, partition_size, WINDOW)
+    tagged = session.createDataFrame(rows, "tag BINARY, milestone_index INT")
+    counted = counted_keys(
+        rows_of_keys(tagged, LOOKUP_OF_TABLE[schema.tags], chunk_size),
         few_rows(session, SPLITS, existing),
         few_rows(session, TAILS, tails),
-        of_indices(index for case in drawn for index in case.run),
-        chunk_size,
-        partition_size,
+        growth,
     )
+    batches = collected(counted).cast(COUNTED).to_batches(max_chunksize=7)
     found = {
         (row["ms_range_id"], row["key"]): Splits(tuple(row["first_milestones"]), row["open_count"], row["counted_to"])
-        for row in grown.collect()
+        for batch in growth.grow(batches)
+        for row in batch.to_pylist()
     }
     expected = {}
     for range_id, case in enumerate(drawn):
