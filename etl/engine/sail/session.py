@@ -11,15 +11,21 @@ Measured differences of Sail 0.7.2, and where each is handled:
 
 import atexit
 import os
+import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import SparkSession
 
 from etl.engine.current import sail_frames
+
+if TYPE_CHECKING:
+    from pysail.spark import SparkConnectServer
 
 LOG_LEVEL = "error"
 UNPARTITIONED = "WARN WindowExpression: No Partition Defined"
@@ -35,13 +41,18 @@ PARALLELISM = "SAIL_EXECUTION__DEFAULT_PARALLELISM"
 """Partitions of a query; 0: as many as cores."""
 
 PURGE_DELAY = "MIMALLOC_PURGE_DELAY"
-"""Milliseconds after which Sail's allocator returns free memory. With 0, a load of two million messages holds 2.1 GiB
-instead of 3.4, and takes 16 % longer.
+"""Milliseconds after which Sail's allocator returns free memory. With 0, a large load holds a third less memory, and
+takes longer.
 """
 
 METADATA_CACHE = ("SAIL_PARQUET__FILE_METADATA_CACHE__SIZE_LIMIT", str(64 << 20))
 """Bytes of footers and page indexes of Parquet files that Sail keeps. By default it keeps those of all files for half
 an hour: 250 MiB in a load of a million messages.
+"""
+
+NICENESS = 5
+"""Of Sail's threads, on Linux. They use all cores, and the thread that writes their rows into a store, the longest part
+of a load, would wait for a core.
 """
 
 UNCOMPRESSED = ("grpc.compression_enabled_algorithms_bitset", 1)
@@ -81,7 +92,6 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
     if large:
         # Read when the library is loaded.
         os.environ.setdefault(PURGE_DELAY, "0")
-    from pysail.spark import SparkConnectServer
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession as Connected
@@ -97,8 +107,7 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
     warnings.filterwarnings("ignore", message=RETRIES)
     warnings.filterwarnings("ignore", message=DEPRECATED, module="pyspark")
     with _variable(PARALLELISM, "1" if single else "0"), _variable(*METADATA_CACHE):
-        server = SparkConnectServer()
-        server.start()
+        server = _started()
     try:
         _, port = server.listening_address
         with sail_frames():
@@ -123,3 +132,19 @@ def sail_session(*, single: bool = False, large: bool = False) -> Iterator[Spark
                 atexit.unregister(connected.client._cleanup_ml_cache)
     finally:
         server.stop()
+
+
+def _started() -> "SparkConnectServer":
+    """Starts a server. Raises ModuleNotFoundError if the extra `sail` is not installed."""
+    from pysail.spark import SparkConnectServer
+
+    def start() -> SparkConnectServer:
+        if sys.platform == "linux":
+            # Of this thread, from which those of the server inherit it.
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        server = SparkConnectServer()
+        server.start()
+        return server
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(start).result()

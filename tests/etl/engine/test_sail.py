@@ -4,6 +4,7 @@ Each test of a defect fails once a new version of Sail fixes the defect; then re
 """
 
 import gc
+import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from etl.engine.delta_state import paths_of
 from etl.engine.delta_tables import commit_files, read_files, reads_listed
 from etl.engine.ordering import map_in_order, sorted_batches
 from etl.engine.parquet import write_parquet
+from etl.engine.sail.session import NICENESS
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 
@@ -64,6 +66,29 @@ def test_the_client_of_a_session_that_ended_is_freed() -> None:
         del session
     gc.collect()
     assert ended() is None
+
+
+NICE = """
+import os, threading
+from pathlib import Path
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
+
+with engine_session(EtlSettings(engine="sail")) as session:
+    session.range(100_000).repartition(4).count()
+    names = {int(each.name): (each / "comm").read_text() for each in Path("/proc/self/task").iterdir()}
+    servers = [number for number, name in names.items() if name.startswith("tokio")]
+    for thread in [threading.get_native_id(), *servers]:
+        print(os.getpriority(os.PRIO_PROCESS, thread))
+"""
+"""In a process of its own, because delta-rs has threads of the same name."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
+def test_threads_of_the_server_let_others_of_this_process_go_first() -> None:
+    ended = subprocess.run([sys.executable, "-c", NICE], capture_output=True, text=True, check=True)
+    own, *servers = map(int, ended.stdout.split())
+    assert set(servers) == {own + NICENESS}
 
 
 def test_no_call_looks_for_the_line_that_made_it(sail: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
