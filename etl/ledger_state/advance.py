@@ -176,49 +176,51 @@ class Ledger:
             return frontier
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
         applied = found.changes.where(F.col("milestone_index") <= to)
-        news = applied.where(F.col("milestone_index") > frontier)
-        run = [(frontier + 1, to)]
-        writer = publication.for_few_rows(run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
-        opened, placement = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
-        placement_of_news = placement
-        in_process = isinstance(writer, FewRowsWriter)
-        if not in_process:
-            keys = unspent.counted_keys(found.counted().where(F.col("milestone_index") <= to), chunk_size)
-            opened = publication.grown(schema.LEDGER_LOOKUPS, keys, run, beside=found.ranges)
-            placement_of_news = opened.placement
-            placement = publication.placement(frontier + 1, to, schema.LOOKUPS)
-        before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
-        dead_to = frontier if found.near else to - publication.settings.ledger_margin
-        after = balances(of_owners(publication, applied), before, frontier)
-        moved = movements(of_owners(publication, news), genesis, receipt_ids(publication, run))
-        if in_process:
-            # Several frames read each of them.
-            after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
-        source = source_for(writer)
-        of_changes, of_balances, of_movements = source(listed(news)), source(after), source(moved)
-        makers: list[FrameMaker] = [
-            of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
-            of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
-            of_changes.maker(token_updates(), lambda: placement_of_news),
-            lambda _: history.spent_from(news, placement, publication.selection),
-            *(
-                unspent.few_makers(of_changes, genesis, has_stardust=found.near is None or found.near.has_stardust)
-                if in_process
-                else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
-            ),
-            of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
-            *map(of_balances.maker, balance_frames(chunk_size)),
-            *map(of_movements.maker, movement_frames(chunk_size)),
-        ]
-        if publication.owners is None:
-            makers += reason_makers(publication, applied, frontier, to, totals, near=found.near is not None)
-        further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
-        makers += further or []
-        held = Wealth(*publication.reads.wealth(frontier))
         with ExitStack() as ending, ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
             # A new generation begins as a copy of the served one, which takes long and uses one core.
             opens = partial(ending.enter_context, publication.store.batch(publish=found.near is None))
             opening = pool.submit(opens) if found.near is None else None
+            news = applied.where(F.col("milestone_index") > frontier)
+            run = [(frontier + 1, to)]
+            writer = publication.for_few_rows(run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
+            opened, placement = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
+            placement_of_news = placement
+            in_process = isinstance(writer, FewRowsWriter)
+            if not in_process:
+                keys = unspent.counted_keys(found.counted().where(F.col("milestone_index") <= to), chunk_size)
+                opened = publication.grown(schema.LEDGER_LOOKUPS, keys, run, beside=found.ranges)
+                placement_of_news = opened.placement
+                placement = publication.placement(frontier + 1, to, schema.LOOKUPS)
+            before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
+            dead_to = frontier if found.near else to - publication.settings.ledger_margin
+            after = balances(of_owners(publication, applied), before, frontier)
+            moved = movements(of_owners(publication, news), genesis, receipt_ids(publication, run))
+            if in_process:
+                # Several frames read each of them.
+                after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
+            source = source_for(writer)
+            of_changes, of_balances, of_movements = source(listed(news)), source(after), source(moved)
+            makers: list[FrameMaker] = [
+                of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
+                of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
+                of_changes.maker(token_updates(), lambda: placement_of_news),
+                lambda _: history.spent_from(news, placement, publication.selection),
+                *(
+                    unspent.few_makers(of_changes, genesis, has_stardust=found.near is None or found.near.has_stardust)
+                    if in_process
+                    else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
+                ),
+                of_changes.hints(
+                    schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}
+                ),
+                *map(of_balances.maker, balance_frames(chunk_size)),
+                *map(of_movements.maker, movement_frames(chunk_size)),
+            ]
+            if publication.owners is None:
+                makers += reason_makers(publication, applied, frontier, to, totals, near=found.near is not None)
+            further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
+            makers += further or []
+            held = Wealth(*publication.reads.wealth(frontier))
             wealth = self._wealth(found, held, genesis, frontier, to)
             ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
             days = self._days(found, held, wealth, ends, genesis, frontier, to)
