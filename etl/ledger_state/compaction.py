@@ -24,7 +24,7 @@ from etl.ledger_state.changes import far
 from etl.store_reads import StoreReads
 from etl.tables import frames as tables
 from etl.tables.partition_columns import Placement
-from etl.tables.split_worker import SPLITS
+from etl.tables.splits import SPLITS
 from etl.writers.publish import Publication
 
 MILESTONES_AT_ONCE = 1_000

@@ -1,4 +1,4 @@
-"""Partitions of lookups as Spark columns: the rows of each key, which splits follow from (etl/tables/split_worker.py),
+"""Partitions of lookups as Spark columns: the rows of each key, which splits follow from (etl/tables/splits.py),
 and the partition of each row.
 
 The rules are those of db/partitions.py; tests compare both. Splits are few (hot keys only) and are therefore broadcast.
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from db.model import Lookup, Table, Type
 from db.schema.dialects import spark_type
-from etl.tables.split_worker import SPLITS, Growth
+from etl.tables.splits import SPLITS, Growth
 
 TAILS = pa.schema({"lookup": pa.string(), "ms_range_id": pa.int32(), "tail": pa.int32()})
 

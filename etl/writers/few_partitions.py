@@ -16,66 +16,14 @@ import pyarrow as pa
 from db import schema
 from db.intervals import Intervals
 from db.model import Lookup, Table
-from db.partitions import hot_threshold, limit, lookup_key_text, place, ranges_of, window, window_size
+from db.partitions import WINDOW, lookup_key_text, place, ranges_of, window, window_size
 from db.roles import LOOKUP_OF_TABLE
 from db.store import Batch
 from etl.store_reads import StoreReads
+from etl.tables.splits import Growth, Splits
 
 Key: TypeAlias = tuple[int, str]
 """A range, and a key of a lookup as in `splits`."""
-
-
-@dataclass(frozen=True)
-class Splits:
-    """The partitions of a hot key in a range: a row of `splits`."""
-
-    first_milestones: Sequence[int]
-    open_count: int
-    counted_to: int
-
-
-def grow(
-    splits: Splits | None,
-    rows: Mapping[int, int],
-    earlier: Mapping[int, int],
-    run: Iterable[int],
-    tail: int,
-    *,
-    chunk_size: int,
-    partition_size: int,
-) -> Splits | None:
-    """The splits of a key in a range after a run. None while the key is not hot.
-
-    Args:
-        splits: those before the run.
-        rows: the key's rows in the run by milestone.
-        earlier: its rows before the run in the windows of the run, by milestone. Needed without `splits`.
-        run: the milestones of the run in the range.
-        tail: the highest milestone that was started before the run; -1 if there is none.
-        chunk_size: milestones per range.
-        partition_size: rows per partition.
-    """
-    if splits is None:
-        inside = defaultdict[int, Counter[int]](Counter)
-        for counts in (rows, earlier):
-            for index, count in counts.items():
-                inside[window(index, chunk_size)][index] += count
-        begun = sorted({window(index, chunk_size) for index in run if index > tail})
-        threshold = hot_threshold(partition_size, chunk_size)
-        first = next((each for each in begun if inside[each].total() >= threshold), None)
-        if first is None:
-            return None
-        counted = sum(count for index, count in inside[first].items() if index <= tail)
-        splits = Splits((), counted, max(tail, first - 1))
-    firsts, open_count, counted_to = list(splits.first_milestones), splits.open_count, splits.counted_to
-    for index in sorted(rows):
-        if index > max(tail, splits.counted_to):
-            if open_count >= limit(partition_size):
-                firsts.append(index)
-                open_count = 0
-            open_count += rows[index]
-            counted_to = index
-    return Splits(firsts, open_count, counted_to)
 
 
 @dataclass
@@ -167,19 +115,14 @@ class FewPartitions:
         tails = {each: tail for _, each, tail in self.reads.tails([lookup], sorted(self._ranges()))}
         cold = {key: number for key, number in examples.items() if key not in stored and tails.get(key[0], -1) >= 0}
         earlier = dict(zip(cold, self._earlier(lookup, rows, cold), strict=True))
-        grown = {
-            key: grow(
-                stored.get(key),
-                count,
-                earlier.get(key, {}),
-                self._milestones(key[0]),
-                tails.get(key[0], -1),
-                chunk_size=self.chunk_size,
-                partition_size=self.partition_size,
-            )
-            for key, count in counts.items()
-        }
-        return {key: splits for key, splits in grown.items() if splits is not None}
+        growth, grown = Growth(self.run, self.chunk_size, self.partition_size, WINDOW), dict[Key, Splits]()
+        for key, of_run in counts.items():
+            found = sorted((of_run + earlier.get(key, Counter())).items())
+            milestones, rows = zip(*found, strict=True)
+            splits = growth.after(key[0], milestones, rows, tails.get(key[0], -1), stored.get(key))
+            if splits is not None:
+                grown[key] = splits
+        return grown
 
     def _earlier(self, lookup: Lookup, rows: pa.Table, keys: Mapping[Key, int]) -> list[Counter[int]]:
         """The stored rows of each key in the windows of the run, by milestone, without those of the run. `keys` has the

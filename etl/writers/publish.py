@@ -42,7 +42,7 @@ from etl.tables.kept_keys import NOT_KEPT, is_kept
 from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
 from etl.tables.partition_columns import TAILS, Placement, counted_keys, rows_of_keys
 from etl.tables.run_frames import FrameSource, RunRows, run_makers
-from etl.tables.split_worker import SPLITS, Growth
+from etl.tables.splits import SPLITS, Growth
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun

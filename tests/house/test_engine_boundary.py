@@ -26,7 +26,7 @@ ATTRIBUTES = {
 
 WORKERS = (
     "etl.ledger_state.conflict_worker",
-    "etl.tables.split_worker",
+    "etl.tables.splits",
     "etl.verification.audit_worker",
     "etl.verification.decode_worker",
     "etl.verification.full_worker",

@@ -84,7 +84,6 @@ with engine_session(EtlSettings(engine="sail")) as session:
 """In a process of its own, because delta-rs has threads of the same name."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
 def test_threads_of_the_server_let_others_of_this_process_go_first() -> None:
     ended = subprocess.run([sys.executable, "-c", NICE], capture_output=True, text=True, check=True)
     own, *servers = map(int, ended.stdout.split())

@@ -14,7 +14,7 @@ from etl.engine.arrow_frames import collected
 from etl.engine.session import Session
 from etl.lake.delta import few_rows
 from etl.tables.partition_columns import TAILS, Placement, counted_keys, key_text, range_of, rows_of_keys
-from etl.tables.split_worker import COUNTED, SPLITS, Growth
+from etl.tables.splits import COUNTED, SPLITS, Growth
 from tests.partition_model import Splits, grow
 
 pytestmark = pytest.mark.loads

@@ -11,8 +11,10 @@ import pytest
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.intervals import of_indices
+from db.partitions import WINDOW
 from etl.store_reads import StoreReads
-from etl.writers.few_partitions import FewPartitions, Splits, grow
+from etl.tables.splits import Growth, Splits
+from etl.writers.few_partitions import FewPartitions
 from etl.writers.few_rows import hint_rows
 from tests import partition_model as model
 from tests.etl.tables.test_placement import GEOMETRIES, cases
@@ -25,19 +27,15 @@ TAGS = next(lookup for lookup in schema.LOOKUPS if lookup.table is schema.tags)
 @pytest.mark.parametrize(("chunk_size", "partition_size"), GEOMETRIES)
 def test_keys_grow_as_in_the_model(chunk_size: int, partition_size: int) -> None:
     grown = 0
-    for case in cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size):
+    drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
+    for range_id, case in enumerate(drawn):
+        growth = Growth(of_indices(case.run), chunk_size, partition_size, WINDOW)
         for key in case.rows:
             selected, before = dict(case.of_run(key, chunk_size)), case.before.get(key)
             sizes = {"chunk_size": chunk_size, "partition_size": partition_size}
             expected = model.grow(before, selected.items(), case.run, case.tail, **sizes)
-            found = grow(
-                None if before is None else Splits(before.first_milestones, before.open_count, before.counted_to),
-                {index: count for index, count in selected.items() if index in case.run},
-                {index: count for index, count in selected.items() if index not in case.run},
-                sorted(case.run),
-                case.tail,
-                **sizes,
-            )
+            splits = None if before is None else Splits(before.first_milestones, before.open_count, before.counted_to)
+            found = growth.after(range_id, [*selected], [*selected.values()], case.tail, splits)
             assert (found is None) == (expected is None)
             if found is not None and expected is not None:
                 grown += 1

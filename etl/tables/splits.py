@@ -1,6 +1,6 @@
-"""Python worker for splits: takes the counted rows of keys, returns the splits of those that are hot.
+"""The splits of hot keys after a run, by the rules of db/partitions.py, of one key or in a Python worker.
 
-The rules are those of db/partitions.py. Sail's `aggregate` of arrays computes each step for all rows at once, as often
+They are not an expression of the engine: Sail's `aggregate` of arrays computes each step for all rows at once, as often
 as the longest array has items.
 """
 
@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,12 +28,21 @@ COUNTED = pa.schema(
         "counted_to": pa.int32(),
     }
 )
-"""A key in a range: its milestones in the windows of the run, ascending, and their rows; the highest milestone of its
-lookup that was started before the run, -1 if there is none; and its splits before the run, null if it was not hot.
+"""A key in a range: its milestones in the windows of the run, ascending, and their rows; `tail`, the highest milestone
+of its lookup that was started before the run, or -1; its splits before the run, null for a key that was not hot.
 """
 
 SPLITS = pa.schema([COUNTED.field(name) for name in COUNTED.names if name not in ("milestones", "counts", "tail")])
 """The splits of a key after the run."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The partitions of a hot key in a range: a row of `splits`."""
+
+    first_milestones: Sequence[int]
+    open_count: int
+    counted_to: int
 
 
 @dataclass(frozen=True)
@@ -54,39 +64,33 @@ class Growth:
     def grow(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields SPLITS for COUNTED, without keys that are not hot."""
         for batch in batches:
-            kept, grown = list[int](), list[tuple[list[int], int, int]]()
-            for row in range(batch.num_rows):
-                # One row at a time: a key may have millions of milestones.
-                after = self._after(*(column[row].as_py() for column in batch.columns[1:]))
+            grown = list[dict[str, Any]]()
+            # One row at a time: a key may have millions of milestones.
+            for row in (batch.slice(at, 1).to_pylist()[0] for at in range(batch.num_rows)):
+                before = None
+                if row["counted_to"] is not None:
+                    before = Splits(row["first_milestones"], row["open_count"], row["counted_to"])
+                after = self.after(row["ms_range_id"], row["milestones"], row["counts"], row["tail"], before)
                 if after is not None:
-                    kept.append(row)
-                    grown.append(after)
-            keys = batch.select(SPLITS.names[:3]).take(pa.array(kept, pa.int64()))
-            values = zip(*grown, strict=True) if grown else ([], [], [])
-            splits = [pa.array(column, each.type) for column, each in zip(values, [*SPLITS][3:], strict=True)]
-            yield pa.RecordBatch.from_arrays([*keys.columns, *splits], schema=SPLITS)
+                    grown.append({name: row[name] for name in SPLITS.names} | vars(after))
+            yield pa.RecordBatch.from_pylist(grown, SPLITS)
 
-    def _after(
-        self,
-        range_id: int,
-        _key: str,
-        milestones: Sequence[int],
-        counts: Sequence[int],
-        tail: int,
-        first_milestones: Sequence[int] | None,
-        open_count: int | None,
-        counted_to: int | None,
-    ) -> tuple[list[int], int, int] | None:
-        """The splits of a key after the run. None: it is not hot."""
-        if first_milestones is None or open_count is None or counted_to is None:
+    def after(
+        self, range_id: int, milestones: Sequence[int], counts: Sequence[int], tail: int, splits: Splits | None
+    ) -> Splits | None:
+        """The splits of a key after the run. None: it is not hot. The arguments are those of COUNTED. Without `splits`,
+        the milestones have rows of earlier runs, too.
+        """
+        if splits is None:
             begin = self._first_hot(range_id, milestones, counts, tail)
             if begin is None:
                 return None
             # Rows of earlier runs in the first hot window are in the first partition.
             end = min(tail + 1, begin + self._size)
             earlier = counts[bisect_left(milestones, begin) : bisect_left(milestones, end)]
-            first_milestones, open_count, counted_to = [], sum(earlier), max(tail, begin - 1)
-        firsts, most = list(first_milestones), limit(self.partition_size)
+            splits = Splits((), sum(earlier), max(tail, begin - 1))
+        firsts, open_count, counted_to = list(splits.first_milestones), splits.open_count, splits.counted_to
+        most = limit(self.partition_size)
         for at in range(bisect_right(milestones, max(tail, counted_to)), len(milestones)):
             milestone_index = milestones[at]
             if self._has_any(milestone_index, milestone_index):
@@ -95,7 +99,7 @@ class Growth:
                     open_count = 0
                 open_count += counts[at]
                 counted_to = milestone_index
-        return firsts, open_count, counted_to
+        return Splits(firsts, open_count, counted_to)
 
     def _first_hot(self, range_id: int, milestones: Sequence[int], counts: Sequence[int], tail: int) -> int | None:
         """The first window with enough rows and a milestone of the run above the tail."""
