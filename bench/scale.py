@@ -5,9 +5,9 @@
 
 A generated ledger continues from step to step: one tag has a quarter of the messages, one address, like that of an
 exchange, a third of all outputs. Each step is generated, loaded by `permanode load` from the genesis on (tables, ledger
-state, listings, analytics) and deleted. A step may double the size of the store for a moment, so the bench ends early
-when less than that and FREE_GB are free. Memory is the largest sum of resident sizes of the process and its
-descendants.
+state, listings, analytics) and deleted. A new generation needs the space of the store again for a moment. A step that
+has no space for this is written into the served generation, and without space for a step and FREE_GB the bench ends
+early. Memory is the largest sum of resident sizes of the process and its descendants.
 
 Then `permanode serve` (one worker on loopback, one connection) answers the pages of the hottest tag and address, one
 after the other: pages 1 and 10,000 are read again TIMES times. At the end `permanode analytics --all` runs, and
@@ -68,10 +68,13 @@ def filled(options: argparse.Namespace, tangle: Tangle, place: Place, store: Sto
     total, stored, folder = 0, 0.0, options.folder
     for archive in steps(tangle, folder, options.messages, options.step):
         growth = stored * options.step / total if total else 0.0
-        needed, free = stored + 2 * growth + options.free_gb, shutil.disk_usage(folder).free / GB
+        needed, free = 2 * growth + options.free_gb, shutil.disk_usage(folder).free / GB
         if free < needed:
             print(f"ends after {total:,} messages: {free:.1f} GB are free, the next step needs {needed:.1f}")
             break
+        if free < stored + needed:
+            print(f"into the served generation: a new one would need {stored + needed:.1f} GB, {free:.1f} are free")
+            os.environ["PERMANODE_ETL_BULK_SHARE"] = "1"
         print(machine())
         genesis = () if total else ("--genesis", str(archive / "genesis.json"))
         done = load(store, place.master, archive, *genesis)
