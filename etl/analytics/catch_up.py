@@ -8,7 +8,7 @@ Invariants:
 4. The measures of the ledger state are written with it (etl/ledger_state/advance.py), and here if they are missing.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,8 @@ from etl.expectations.activity import activity_comparison, days_comparison
 from etl.expectations.comparison import Comparison
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.balances import balances
-from etl.ledger_state.changes import Found, far
+from etl.ledger_state.changes import far
+from etl.ledger_state.state_step import StateStep
 from etl.report import Progress
 from etl.tables import milestones as tables_milestones
 from etl.tables.frames import FrameMaker, TableFrame, ms_timestamp
@@ -129,17 +130,14 @@ def forget(publication: Publication, milestones: Intervals) -> None:
         _note(publication, subtract(held, milestones))
 
 
-def begun_at(
-    publication: Publication, found: Found, genesis: int, frontier: int, days: Collection[int]
-) -> Begun | None:
-    """The state from which the ledger's measures continue after the frontier, for changes on these UTC days. None if
-    they do not reach the frontier.
-    """
+def begun_at(publication: Publication, step: StateStep) -> Begun | None:
+    """The state from which the ledger's measures continue with a step. None if they do not reach the frontier."""
+    genesis, frontier, found = step.genesis, step.frontier, step.found
     reads, chunk_size = publication.reads, publication.store_settings.chunk_size
     (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
     if row is None or not _is_whole(row, genesis) or _analysed_to(publication, genesis) < frontier:
         return None
-    begun = reads.begun_intervals(sorted(days), genesis, frontier)
+    begun = reads.begun_intervals(sorted(step.totals.days), genesis, frontier)
     counted = reads.interval_counts(chunk_size, begun, frontier)
     if found.near is not None:
         owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})

@@ -7,14 +7,12 @@ Invariants:
 4. All rows follow from the changes (etl/ledger_state/changes.py).
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -24,27 +22,19 @@ from db.queries.ledger import RICHEST
 from db.queries.milestones import GENESIS_TIME
 from db.queries.reconciliation import RECONCILED, Reconciliation
 from db.store import Batch, Value
-from etl.engine.arrow_frames import arrow_frame, collected
 from etl.expectations.balances import supply
 from etl.expectations.comparison import LedgerComparison
-from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
-from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list, unspent
-from etl.ledger_state.balances import balance_frames, balances
-from etl.ledger_state.changes import BALANCES, Found, far, near, of_owners
-from etl.ledger_state.conflict_reasons import reason_makers
+from etl.ledger_state import compaction, day_wealth, reconciliation, rich_list
+from etl.ledger_state.changes import Found, far, near
 from etl.ledger_state.expected_changes import expect_changes
 from etl.ledger_state.genesis import begin_state, genesis_time
-from etl.ledger_state.movements import movement_frames, movements, receipt_ids
-from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.rich_list import NO_WEALTH, Wealth
+from etl.ledger_state.state_frames import StateMeasures, frames_of
+from etl.ledger_state.state_step import StateStep
+from etl.ledger_state.state_wealth import wealth_after, wealth_of_days
 from etl.report import Progress
-from etl.tables import address_history as history
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import listed
-from etl.tables.partition_columns import Placement
-from etl.tables.row_frames import RowFrame
-from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
@@ -73,28 +63,6 @@ def most_near(ledger_near: int, genesis: int, frontier: int) -> int:
     if frontier == genesis:
         return min(ledger_near, FIRST_NEAR)
     return max(ledger_near, (frontier - genesis) // NEAR_PART) if ledger_near else 0
-
-
-class StateMeasures(Protocol):
-    """Further frames that follow from the ledger's changes and are written in the same transaction as the state."""
-
-    def at_genesis(self, changes: DataFrame, genesis: int) -> list[FrameMaker]:
-        """Returns the frames of the state that genesis begins with."""
-
-    def after(
-        self,
-        found: Found,
-        news: DataFrame,
-        balances_after: DataFrame,
-        genesis: int,
-        frontier: int,
-        to: int,
-        days: Collection[int],
-    ) -> list[FrameMaker] | None:
-        """Returns the frames of the milestones (frontier, to]. None if the store has none up to the frontier.
-
-        `found`: the changes of the ledger. `news`: those of them above the frontier. `days`: their UTC days since 1970.
-        """
 
 
 @dataclass(frozen=True)
@@ -141,7 +109,7 @@ class Ledger:
                 totals = self._totals([(frontier + 1, to)])
                 sized = self.publication.for_messages(totals.messages) if is_near else self.publication
                 found = (near if is_near else far)(sized, genesis, frontier, to)
-                frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
+                frontier = replace(self, publication=sized)._apply(StateStep(found, totals, genesis, frontier, to))
                 whole = None if is_near else found
         compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
@@ -167,106 +135,39 @@ class Ledger:
             written = replace(self, publication=begun.publication)
             written._write(batch, makers, wealth, genesis, sums, analysed=self.measures is not None)
 
-    def _apply(self, found: Found, totals: Totals, genesis: int, frontier: int, to: int) -> int:
-        """Writes the state after (frontier, to], or only up to the last milestone whose inputs are all known. Returns
-        the new frontier.
+    def _apply(self, step: StateStep) -> int:
+        """Writes the state after a step, or only up to the last milestone whose inputs are all known. Returns the new
+        frontier.
         """
-        to = self._known_to(found, to)
-        if to == frontier:
-            return frontier
-        publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
-        applied = found.changes.where(F.col("milestone_index") <= to)
+        step = replace(step, to=self._known_to(step))
+        if step.to == step.frontier:
+            return step.to
+        publication, dead_to = self.publication, step.dead_to(self.publication.settings.ledger_margin)
         with ExitStack() as ending, ThreadPoolExecutor(1, thread_name_prefix="copy") as pool:
             # A new generation begins as a copy of the served one, which takes long and uses one core.
-            opens = partial(ending.enter_context, publication.store.batch(publish=found.near is None))
-            opening = pool.submit(opens) if found.near is None else None
-            news = applied.where(F.col("milestone_index") > frontier)
-            run = [(frontier + 1, to)]
-            writer = publication.for_few_rows(run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
-            opened, placement = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
-            placement_of_news = placement
-            in_process = isinstance(writer, FewRowsWriter)
-            if not in_process:
-                keys = unspent.counted_keys(found.counted().where(F.col("milestone_index") <= to), chunk_size)
-                opened = publication.grown(schema.LEDGER_LOOKUPS, keys, run, beside=found.ranges)
-                placement_of_news = opened.placement
-                placement = publication.placement(frontier + 1, to, schema.LOOKUPS)
-            before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
-            dead_to = frontier if found.near else to - publication.settings.ledger_margin
-            after = balances(of_owners(publication, applied), before, frontier)
-            moved = movements(of_owners(publication, news), genesis, receipt_ids(publication, run))
-            if in_process:
-                # Several frames read each of them.
-                after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
-            source = source_for(writer)
-            of_changes, of_balances, of_movements = source(listed(news)), source(after), source(moved)
-            makers: list[FrameMaker] = [
-                of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
-                of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
-                of_changes.maker(token_updates(), lambda: placement_of_news),
-                lambda _: history.spent_from(news, placement, publication.selection),
-                *(
-                    unspent.few_makers(of_changes, genesis, has_stardust=found.near is None or found.near.has_stardust)
-                    if in_process
-                    else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
-                ),
-                of_changes.hints(
-                    schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}
-                ),
-                *map(of_balances.maker, balance_frames(chunk_size)),
-                *map(of_movements.maker, movement_frames(chunk_size)),
-            ]
-            if publication.owners is None:
-                makers += reason_makers(publication, applied, frontier, to, totals, near=found.near is not None)
-            further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
-            makers += further or []
-            held = Wealth(*publication.reads.wealth(frontier))
-            wealth = self._wealth(found, held, genesis, frontier, to)
-            ends = [each for each in day_wealth.find_ends(publication.reads, totals.days) if frontier < each < to]
-            days = self._days(found, held, wealth, ends, genesis, frontier, to)
-            if (compared := self.expected(run)) is not None:
+            opens = partial(ending.enter_context, publication.store.batch(publish=not step.is_near))
+            opening = None if step.is_near else pool.submit(opens)
+            frames = frames_of(publication, step, self.measures)
+            held = Wealth(*publication.reads.wealth(step.frontier))
+            wealth = wealth_after(publication, step, held)
+            days = wealth_of_days(publication, step, held, wealth)
+            if (compared := self.expected(step.run)) is not None:
                 compared.check_supply(supply(held.powers), supply(wealth.powers))
-                expect_changes(compared, found, frontier, to)
+                expect_changes(compared, step)
             sums = None
             if publication.owners is None:
-                whole = publication.lake.genesis()
-                sums = reconciliation.after(publication.reads, whole, found, supply(held.powers), frontier, to)
+                sums = reconciliation.after(publication.reads, publication.lake.genesis(), step, supply(held.powers))
             batch = opens() if opening is None else opening.result()
-            if opened is not None:
-                publication.record(batch, opened)
-            if dead_to > frontier:
+            if frames.opened is not None:
+                publication.record(batch, frames.opened)
+            if dead_to > step.frontier:
                 compaction.forgo(batch, publication.reads, dead_to)
-            written = replace(self, publication=replace(publication, writer=writer))
+            written = replace(self, publication=replace(publication, writer=frames.writer))
             for end, of_day in days:
                 self._write_wealth(batch, end, of_day, most=RICHEST)
-            written._write(batch, makers, wealth, to, sums, analysed=further is not None, compared=compared)
-        if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
-            # Only rows that existed before. Outputs created since then are written only if they are unspent.
-            spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
-            spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
-            compaction.clean(publication, spent, found.ranges, genesis, dead_to)
-        return to
-
-    def _wealth(self, found: Found, held: Wealth, genesis: int, frontier: int, to: int) -> Wealth:
-        """The wealth distribution after milestone `to`. `held`: that at the frontier. Selected addresses have none."""
-        if self.publication.owners is not None:
-            return NO_WEALTH
-        if found.near is not None:
-            after = rich_list.moved(held, rich_list.touched(found.near, to))
-            if after is not None:
-                return after
-            found = far(self.publication, genesis, frontier, to)
-        return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
-
-    def _days(
-        self, found: Found, held: Wealth, wealth: Wealth, ends: Sequence[int], genesis: int, frontier: int, to: int
-    ) -> Iterable[tuple[int, Wealth]]:
-        """The wealth distribution after each of these milestones of (frontier, to). `held` and `wealth`: those at the
-        frontier and at `to`. Iterating raises WrongRows if `wealth` is not the one that this process computes.
-        """
-        if found.near is not None or not ends or self.publication.owners is not None:
-            return [(each, self._wealth(found, held, genesis, frontier, each)) for each in ends]
-        return day_wealth.compared(day_wealth.after(found.of_files(), [*ends, to]), to, wealth)
+            written._write(batch, frames.makers, wealth, step.to, sums, analysed=frames.has_measures, compared=compared)
+        compaction.clean_behind(publication, step, dead_to)
+        return step.to
 
     def _complete(self, genesis: int, frontier: int) -> None:
         """Adds what the state of an older version does not have."""
@@ -332,14 +233,15 @@ class Ledger:
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
-    def _known_to(self, found: Found, to: int) -> int:
-        """The milestone before the first one that spends an unknown output; `to` if there is none."""
-        if found.near is not None and not found.near.changes["address"].null_count:
-            return to
-        unknown = found.changes.where("address IS NULL")
+    def _known_to(self, step: StateStep) -> int:
+        """The milestone before the first one that spends an unknown output; the end of the step if there is none."""
+        near = step.found.near
+        if near is not None and not near.changes["address"].null_count:
+            return step.to
+        unknown = step.found.changes.where("address IS NULL")
         row = unknown.agg(F.min(F.struct("milestone_index", "white_flag_index", "idx", "output_id"))).first()
         if row is None or (first := row[0]) is None:
-            return to
+            return step.to
         self.publication.report.held = (
             f"milestone {first['milestone_index']}: input {first['idx']} of the message at white-flag index "
             f"{first['white_flag_index']} spends {bytes(first['output_id']).hex()}, which nothing here created"

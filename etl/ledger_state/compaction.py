@@ -21,6 +21,7 @@ from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_TYPE
 from etl.ledger_state import unspent
 from etl.ledger_state.changes import far
+from etl.ledger_state.state_step import StateStep
 from etl.store_reads import StoreReads
 from etl.tables import frames as tables
 from etl.tables.partition_columns import Placement
@@ -82,6 +83,19 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
         ]
         ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
         clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)
+
+
+def clean_behind(publication: Publication, step: StateStep, dead_to: int) -> None:
+    """Cleans the partitions of outputs that a step spent by `dead_to`, if it was not near, and of those that were spent
+    before and not examined yet.
+    """
+    since = looked(publication.reads, step.genesis)
+    if step.is_near or dead_to <= since:
+        return
+    # Only rows that existed before. Outputs created since then are written only if they are unspent.
+    spent = step.applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= step.frontier))
+    spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
+    clean(publication, spent, step.found.ranges, step.genesis, dead_to)
 
 
 def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int, dead_to: int) -> int:

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
-from etl.lake.summary import Totals
 from etl.ledger_state.before_genesis import OF_CREATED, with_earlier
 from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
+from etl.ledger_state.state_step import StateStep
 from etl.report import Report
 from etl.sources.cone import CONFLICTING
 from etl.tables import frames as tables
@@ -65,25 +65,20 @@ DIFFERENCES_SHOWN = 20
 """Maximum number of differing reasons in a report."""
 
 
-def reason_makers(
-    publication: Publication, changes: DataFrame, frontier: int, to: int, totals: Totals, *, near: bool
-) -> list[FrameMaker]:
-    """The missing reasons of conflicting transactions in the complete milestones (frontier, to]. The report lists
-    reasons that differ.
-
-    `changes` (etl.ledger_state.changes.CHANGES) start at genesis, or at the frontier if the store is near. `totals` are
-    those of at least these milestones.
+def reason_makers(publication: Publication, step: StateStep) -> list[FrameMaker]:
+    """The missing reasons of conflicting transactions in the complete milestones of a step. The report lists reasons
+    that differ.
     """
-    if not totals.conflicting:
+    if not step.totals.conflicting:
         return []
-    rows = conflicting(publication.messages([(frontier + 1, to)]))
-    if near and publication.few:
+    rows, changes, frontier = conflicting(publication.messages(step.run)), step.applied, step.frontier
+    if step.is_near and publication.few:
         return _few_makers(publication, rows, dust_steps(changes), frontier)
     staging, spark = publication.staging, publication.spark
     folder = staging.write("conflicting", rows)
     conflicts = spark.read.schema(rows.schema).parquet(str(folder))
     steps = dust_steps(changes)
-    if near:
+    if step.is_near:
         inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
         facts, before = facts_of_store(publication, frontier, flat(inputs), flat(receivers))
         steps = steps.unionByName(before)

@@ -5,13 +5,14 @@ from etl.expectations.balances import expected_balances
 from etl.expectations.comparison import LedgerComparison
 from etl.expectations.movements import expected_movements
 from etl.expectations.native_tokens import expected_native_tokens
-from etl.ledger_state.changes import Found
+from etl.ledger_state.state_step import StateStep
 
 
-def expect_changes(compared: LedgerComparison, found: Found, frontier: int, to: int) -> None:
-    """Adds what the changes of (frontier, to] must lead to, if this process reads them."""
+def expect_changes(compared: LedgerComparison, step: StateStep) -> None:
+    """Adds what the changes of a step must lead to, if this process reads them."""
+    found, run = step.found, (step.frontier, step.to)
     changes, before = (found.files, ()) if found.near is None else (found.near.changes, found.near.before)
     if changes is not None:
-        compared.expect(fingerprints.BALANCES, expected_balances(changes, before, frontier, to))
-        compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, frontier, to))
-        compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, frontier, to))
+        compared.expect(fingerprints.BALANCES, expected_balances(changes, before, *run))
+        compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, *run))
+        compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, *run))

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.queries.reconciliation import RECONCILED, Reconciliation, parse_reconciliation
-from etl.ledger_state.changes import Found
+from etl.ledger_state.state_step import StateStep
 from etl.report import Report
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
@@ -40,11 +40,9 @@ def genesis_sums(genesis: DataFrame) -> tuple[int, int]:
     return int(row["supply"] or 0), int(row["treasury"] or 0)
 
 
-def after(
-    reads: StoreReads, genesis: DataFrame, found: Found, balances_before: int, frontier: int, to: int
-) -> Reconciliation:
-    """Returns the comparison up to milestone `to`. `balances_before`: the sum of all balances at the frontier."""
-    text = reads.info(RECONCILED)
+def after(reads: StoreReads, genesis: DataFrame, step: StateStep, balances_before: int) -> Reconciliation:
+    """Returns the comparison after a step. `balances_before`: the sum of all balances at the frontier."""
+    text, found, frontier, to = reads.info(RECONCILED), step.found, step.frontier, step.to
     treasury, *changed = reads.treasury(frontier, to)
     if text is None:
         before = Reconciliation(genesis_sums(genesis)[0], frontier, frontier)

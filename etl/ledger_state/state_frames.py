@@ -1,0 +1,99 @@
+"""The frames of a step of the ledger state, in the order in which they are written."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from etl.engine.arrow_frames import arrow_frame, collected
+from etl.lake.delta import few_rows
+from etl.ledger_state import unspent
+from etl.ledger_state.balances import balance_frames, balances
+from etl.ledger_state.changes import BALANCES, of_owners
+from etl.ledger_state.conflict_reasons import reason_makers
+from etl.ledger_state.movements import movement_frames, movements, receipt_ids
+from etl.ledger_state.native_tokens import token_updates
+from etl.ledger_state.state_step import StateStep
+from etl.tables import address_history as history
+from etl.tables.frames import FrameMaker
+from etl.tables.lookups import listed
+from etl.tables.partition_columns import Placement
+from etl.tables.row_frames import RowFrame
+from etl.writers.few_rows import FewRowsWriter, source_for
+from etl.writers.frame_writer import FrameWriter
+from etl.writers.publish import Opened, Publication
+
+
+class StateMeasures(Protocol):
+    """Further frames that follow from the ledger's changes and are written in the same transaction as the state."""
+
+    def at_genesis(self, changes: DataFrame, genesis: int) -> list[FrameMaker]:
+        """Returns the frames of the state that genesis begins with."""
+
+    def after(self, step: StateStep, balances_after: DataFrame) -> list[FrameMaker] | None:
+        """Returns the frames of a step. None if the store has none up to the frontier."""
+
+
+@dataclass(frozen=True)
+class StateFrames:
+    """What a step writes.
+
+    Attributes:
+        makers: the frames, in order.
+        writer: writes them.
+        opened: splits to record before them. None: the writer finds them.
+        has_measures: whether the frames contain those of StateMeasures.
+    """
+
+    makers: list[FrameMaker]
+    writer: FrameWriter
+    opened: Opened | None
+    has_measures: bool
+
+
+def frames_of(publication: Publication, step: StateStep, measures: StateMeasures | None) -> StateFrames:
+    """The frames of a step. Near the frontier, this process holds balances and movements, which several frames read."""
+    near, news = step.found.near, step.news
+    chunk_size, margin = publication.store_settings.chunk_size, publication.settings.ledger_margin
+    writer = publication.for_few_rows(step.run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
+    in_process = isinstance(writer, FewRowsWriter)
+    before = few_rows(publication.spark, BALANCES, near.before) if near else None
+    after = balances(of_owners(publication, step.applied), before, step.frontier)
+    moved = movements(of_owners(publication, news), step.genesis, receipt_ids(publication, step.run))
+    if in_process:
+        opened, of_changes = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
+        of_transactions = of_changes
+        after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
+    else:
+        opened = _opened(publication, step)
+        of_changes = opened.placement
+        of_transactions = publication.placement(step.frontier + 1, step.to, schema.LOOKUPS)
+    source = source_for(writer)
+    changed, held, effects = source(listed(news)), source(after), source(moved)
+    makers: list[FrameMaker] = [
+        changed.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
+        changed.maker(history.ledger_updates(), lambda: of_changes),
+        changed.maker(token_updates(), lambda: of_changes),
+        lambda _: history.spent_from(news, of_transactions, publication.selection),
+        *(
+            unspent.few_makers(changed, step.genesis, has_stardust=near is None or near.has_stardust)
+            if in_process
+            else unspent.makers(news, of_changes, step.genesis, step.frontier, step.dead_to(margin))
+        ),
+        changed.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
+        *map(held.maker, balance_frames(chunk_size)),
+        *map(effects.maker, movement_frames(chunk_size)),
+    ]
+    if publication.owners is None:
+        makers += reason_makers(publication, step)
+    measured = measures.after(step, after) if measures is not None else None
+    return StateFrames(makers + (measured or []), writer, opened, measured is not None)
+
+
+def _opened(publication: Publication, step: StateStep) -> Opened:
+    """The splits that the changes of a step need."""
+    counted = step.found.counted().where(F.col("milestone_index") <= step.to)
+    keys = unspent.counted_keys(counted, publication.store_settings.chunk_size)
+    return publication.grown(schema.LEDGER_LOOKUPS, keys, step.run, beside=step.found.ranges)
