@@ -78,6 +78,11 @@ PROCESSES = 2
 """One more than the cores of a small machine: tests wait for servers, installations and timeouts."""
 
 
+def environment() -> dict[str, str]:
+    """The environment of tests and benchmarks, which start many processes: each keeps the modules that it compiles."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _lint(command: list[str]) -> int:
     """Runs a linter beside the others and pytest, and prints its output as one block."""
     done = subprocess.run([TOOLS / command[0], *command[1:]], cwd=HOME, capture_output=True, text=True, check=False)
@@ -112,9 +117,7 @@ def run_tests(
         linters = [pool.submit(_lint, command) for command in LINTERS]
         if arguments:
             wait(linters)
-        # Tests start many processes, each of which would compile all modules again.
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
+        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment(), check=False)
     ended = [*(linter.result() for linter in linters), tests.returncode]
     failed = [command[0] for command, code in zip([*LINTERS, suite], ended, strict=True) if code]
     if failed:
@@ -162,7 +165,7 @@ def bench(
     """
     install_tools()
     command = [sys.executable, "-m", f"bench.{name.replace('-', '_')}", *(arguments or [])]
-    raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
+    raise typer.Exit(subprocess.run(command, cwd=HOME, env=environment(), check=False).returncode)
 
 
 def docs(
