@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from etl.archive.written import Written
     from etl.fetch.fill import Fetched
     from etl.pipeline import Job, Step
-    from etl.verification.audit import Proved
+    from etl.verification.audit import Audit
 
 COLUMNS = 80
 """Maximum width of text, in cells."""
@@ -143,10 +143,12 @@ def step_lines(report: Report) -> list[str]:
     return lines
 
 
-def proved_lines(found: Sequence["Proved"]) -> list[str]:
-    """Formats the proof levels of milestones, one line per interval."""
-    lines = [wrapped(f"{in_words([(each.first, each.last)]):<24}{each.level:<12}", each.reason) for each in found]
-    return lines or ["the lake has none of these milestones"]
+def proved_lines(found: "Audit", wanted: str | None) -> list[str]:
+    """Formats the proof levels of milestones, one line per interval. `wanted`: the range that was requested."""
+    if not found.proved:
+        held = f"none of the milestones {wanted}; it has {in_words(found.held)}" if wanted else "no milestones"
+        return [wrapped("", f"the lake has {held}")]
+    return [wrapped(f"{word((each.first, each.last)):<24}{each.level:<12}", each.reason) for each in found.proved]
 
 
 def fault_line(fault: "Fault") -> str:

@@ -41,7 +41,7 @@ from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.static_archive.archived_log import ArchivedLog
 from etl.store_reads import StoreReads
-from etl.verification.audit import Proved, audit
+from etl.verification.audit import Audit, audit
 from etl.verification.decode import start_workers
 from etl.wormhole.places import vaa_files
 from etl.wormhole.steps import WormholeRun
@@ -198,8 +198,8 @@ def verify(
     last: int | None = None,
     level: str | None = None,
     notify: Notify = quiet,
-) -> tuple[str, list[Proved]]:
-    """Verifies the milestones of [first, last) in the lake again. Returns what etl.verification.audit.audit does."""
+) -> Audit:
+    """Verifies the milestones of [first, last) in the lake again. Raises what etl.verification.audit.audit raises."""
     with open_run(store_settings, settings, notify) as publication:
         end = MAX_MILESTONE_INDEX if last is None else last - 1
         wanted = None if first is None and last is None else [(first or 0, end)]

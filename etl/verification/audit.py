@@ -38,9 +38,29 @@ class Proved:
     reason: str
 
 
-def audit(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
-    """The required level, and the proof level of each of the lake's milestones in `wanted` (default: all), ascending;
-    at most the first SHOWN intervals. `level` defaults to the strongest level below `full` that can be reached.
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of `permanode verify`.
+
+    Attributes:
+        level: the required level.
+        proved: the proof levels of the milestones, ascending; at most the first SHOWN intervals.
+        held: the milestones of the lake.
+    """
+
+    level: str
+    proved: list[Proved]
+    held: Intervals
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether there are milestones and all of them reach the required level."""
+        return bool(self.proved) and all(reaches(each, self.level) for each in self.proved)
+
+
+def audit(publication: Publication, wanted: Intervals | None, level: str | None) -> Audit:
+    """Verifies the lake's milestones in `wanted` (default: all). `level` defaults to the strongest level below `full`
+    that can be reached.
 
     Raises ValueError for `full` without a genesis or with gaps since, and for `signed` if the coordinator is unknown.
     """
@@ -50,7 +70,7 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
     coordinator = find_coordinator(publication.store_settings, lake)
     required = level or (MERKLE if coordinator is None else SIGNED)
     if not chosen:
-        return required, []
+        return Audit(required, [], held)
     if coordinator is None and required in (SIGNED, FULL):
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
@@ -65,7 +85,7 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
     rows = _chained(publication.spark.read.schema(schema).parquet(str(folder))).where(either(chosen))
     if required == FULL:
         rows = _with_faults(publication, rows, held, chosen)
-    return required, _proved_intervals(rows)
+    return Audit(required, _proved_intervals(rows), held)
 
 
 def reaches(proved: Proved, level: str) -> bool:

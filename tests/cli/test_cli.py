@@ -27,11 +27,12 @@ from cli.options import parse_range
 from cli.progress import report_lines, step_lines
 from cli.serving import listen
 from cli.settings import SettingsError
+from db.intervals import Intervals
 from db.store import NotFound, NotKeptHere
 from etl.analytics.catch_up import STEPS
 from etl.jobs import PIPELINES
 from etl.report import Progress, Report, Stored
-from etl.verification.audit import Proved
+from etl.verification.audit import Audit, Proved
 from ledger.selection import FORMS
 from tests.conftest import ROOT
 
@@ -266,9 +267,10 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
 ) -> None:
     requested = []
 
-    def verify(*_: object, notify: object, **options: object) -> tuple[str, list[Proved]]:
+    def verify(*_: object, notify: object, **options: object) -> Audit:
         requested.append(options)
-        return level, [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
+        proved = [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
+        return Audit(level, proved, [(1, 50)])
 
     monkeypatch.setattr("etl.runs.verify", verify)
     command = ["--store", "sqlite:///nowhere", "--network", "permatest-1", "verify"]
@@ -286,10 +288,24 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     )
 
 
-def test_verify_of_other_milestones_does_not_call_the_lake_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: ("signed", []))
-    done = CliRunner().invoke(cli.app, [*STORE, "verify", "100:200"])
-    assert done.stdout == "the lake has none of these milestones\n"
+@pytest.mark.parametrize(
+    ("wanted", "held", "text"),
+    [
+        (["100:200"], [(1, 50), (60, 60)], "the lake has none of the milestones 100:200; it has 1:51, 60"),
+        (["51:"], [(1, 50)], "the lake has none of the milestones 51:; it has 1:51"),
+        (["100:200"], [], "the lake has none of the milestones 100:200; it has none"),
+        ([], [], "the lake has no milestones"),
+    ],
+)
+def test_verify_of_milestones_that_the_lake_does_not_have_names_those_that_it_has(
+    wanted: list[str], held: Intervals, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: Audit("signed", [], held))
+    done = CliRunner().invoke(cli.app, [*STORE, "verify", *wanted])
+    assert (done.exit_code, done.stdout) == (3, f"{text}\n")
+    reported = CliRunner().invoke(cli.app, [*STORE, "verify", *wanted, "--json"])
+    assert reported.exit_code == 3
+    assert json.loads(reported.stdout) == {"level": "signed", "milestones": [], "lake": [[*each] for each in held]}
 
 
 STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]

@@ -26,6 +26,7 @@ from etl.report import WITH_REJECTS
 from etl.runs import lake_path
 from etl.static_archive.publish import publish
 from etl.store_reads import StoreReads
+from etl.verification.audit import Audit, Proved
 from ledger.milestone_proof import parse_coordinator
 from tests.etl import archives, stardust_archives
 from tests.etl.archives import write
@@ -183,9 +184,8 @@ def test_a_cluster_has_the_same_rows(everywhere: Stores, parts: dict[str, Loadin
 @ERAS
 def test_every_stored_message_is_verified_again(parts: dict[str, Loading], era: str) -> None:
     loading = parts[era]
-    level, found = runs.verify(loading.store, loading.settings)
-    assert level == "signed"
-    assert [(each.first, each.last, each.level, each.reason) for each in found] == [(1, LAST, "signed", "")]
+    found = runs.verify(loading.store, loading.settings)
+    assert found == Audit("signed", [Proved(1, LAST, "signed", "")], [(1, LAST)])
     with pytest.raises(ValueError, match="the lake keeps a selection"):
         runs.verify(loading.store, loading.settings, level="full")
 
@@ -360,7 +360,7 @@ def test_a_purge_leaves_what_a_load_of_the_selection_stores(
     assert report.exit_code == 0
     assert loading.rows() == parts[era].rows() != before
     assert coverage(loading) == coverage(parts[era])
-    assert {each.level for each in runs.verify(loading.store, loading.settings)[1]} == {"signed"}
+    assert {each.level for each in runs.verify(loading.store, loading.settings).proved} == {"signed"}
     check_rows_of_an_earlier_version(loading, before, era)
     with pytest.raises(ValueError, match="keeps a selection already"):
         runs.reduce(loading.store, loading.settings, filters(era)[:1])

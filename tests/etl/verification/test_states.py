@@ -4,14 +4,14 @@ import copy
 import json
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 from etl import runs
 from etl.engine.session import Session
-from etl.verification.audit import Proved
+from etl.verification.audit import Audit, Proved
 from etl.verification.full_verification import NO_PARENT, find_strangers
 from ledger.chrysalis.values import SignatureUnlock
 from ledger.stardust.json_parse import parse_output_json
@@ -150,8 +150,10 @@ def test_full_is_proved_to_the_top_and_once_more_from_the_lake(stores: Stores) -
     report = loading.load(*(SAMPLE / name for name in FILES), genesis=GENESIS)
     assert (report.exit_code, report.faults) == (0, [])
     assert sync(loading) == dict.fromkeys(range(1, 51), "full")
-    assert runs.verify(loading.store, loading.settings, level="full") == ("full", [Proved(1, 50, "full", "")])
-    assert runs.verify(loading.store, loading.settings, first=3, last=9) == ("signed", [Proved(3, 8, "signed", "")])
+    verify, held = partial(runs.verify, loading.store, loading.settings), [(1, 50)]
+    assert verify(level="full") == Audit("full", [Proved(1, 50, "full", "")], held)
+    assert verify(first=3, last=9) == Audit("signed", [Proved(3, 8, "signed", "")], held)
+    assert verify(first=51, last=99) == Audit("signed", [], held)
 
 
 def coins() -> list[Coin]:
@@ -203,7 +205,7 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
     assert sync(loading) == dict.fromkeys(range(1, 51), "full") | {51: "signed"}
     first = min(wrong)
     proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
-    assert runs.verify(loading.store, loading.settings, level="full") == ("full", proved)
+    assert runs.verify(loading.store, loading.settings, level="full") == Audit("full", proved, [(1, 51)])
     # With the network's own parameters nothing is below the storage deposit. With a higher rent much is, up to
     # milestone 40, from which the parameters announced at 30 apply.
     protocol = json.loads((SAMPLE.parent / "stardust" / "info.json").read_text())["protocol"]
@@ -219,8 +221,7 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
 def verified_by(protocol: Json, loading: Loading, folder: Path) -> list[Proved]:
     """The errors that `permanode verify` finds with those initial protocol parameters."""
     reported = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
-    _, found = runs.verify(reported, loading.settings, level="full")
-    return found
+    return runs.verify(reported, loading.settings, level="full").proved
 
 
 def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: Stores, tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: St
     assert f"parents: {left_out} is in no milestone up to this one" in " ".join(report.faults)
     assert {index for index, level in sync(loading).items() if level != "full"} >= {7, number}
     assert sync(loading)[7] == "signed"
-    _, proved = runs.verify(loading.store, loading.settings, level="full")
+    proved = runs.verify(loading.store, loading.settings, level="full").proved
     assert any(each.first == 7 == each.last and "is in no milestone" in each.reason for each in proved)
 
 
