@@ -77,15 +77,15 @@ def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, in
     """
     if text is None:
         return None, None
+    expected = "FIRST:LAST, e.g. 1:100001 (you can omit either end), or one milestone"
     if re.fullmatch(r"\d+", text, re.ASCII):
         return int(text), int(text) + 1
     if found := re.fullmatch(r"(\d*):(\d*)", text, re.ASCII):
         first, last = (int(end) if end else None for end in found.groups())
         if first is None or last is None or first < last:
             return first, last
-    raise typer.BadParameter(
-        "expected FIRST:LAST, e.g. 1:100001 (you can omit either end), or one milestone", param_hint=hint
-    )
+        expected = "FIRST below LAST, because LAST is excluded"
+    raise typer.BadParameter(f"expected {expected}; found {text!r}", param_hint=hint)
 
 
 def read_filters(texts: list[str]) -> list[str]:

@@ -138,11 +138,33 @@ def test_a_range_is_two_ends_of_which_either_may_be_open(text: str | None, span:
     assert parse_range(text) == span
 
 
-@pytest.mark.parametrize("text", ["", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])
-def test_an_invalid_range_is_a_usage_error_that_names_the_flag(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "a:b", "1:2:3", "-1:5", "٣:4"])
+def test_an_invalid_range_is_a_usage_error_that_names_option_value_and_form(text: str) -> None:
     result = CliRunner().invoke(cli.app, ["load", str(ROOT / "sample"), "--range", text])
-    assert result.exit_code == 2
-    assert "--range" in result.output
+    form = "FIRST:LAST, e.g. 1:100001 (you can omit either end), or one milestone"
+    error = f"Error: Invalid value for --range: expected {form}; found {text!r}"
+    assert (result.exit_code, result.output.splitlines()[-1]) == (2, error)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["load", str(ROOT / "sample"), "--range", "5:5"], "--range"),
+        (["rebuild", "--range", "1:2", "--range", "9:3"], "--range"),
+        (["rejects", "clear", "--range", "9:3"], "--range"),
+        (["archive", "export", "--into", "x", "--range", "9:3"], "--range"),
+        (["fetch", "--node", "http://127.0.0.1:9", "--into", "x", "--range", "9:3"], "--range"),
+        (["analytics", "9:3"], "RANGE"),
+        (["job", "analytics-days", "9:3"], "RANGE"),
+        (["verify", "9:3"], "RANGE"),
+    ],
+)
+def test_a_range_that_ends_before_it_begins_is_a_usage_error_that_names_option_and_value(
+    command: list[str], name: str
+) -> None:
+    result = CliRunner().invoke(cli.app, [*STORE, *command])
+    expected = f"expected FIRST below LAST, because LAST is excluded; found {command[-1]!r}"
+    assert (result.exit_code, result.output.splitlines()[-1]) == (2, f"Error: Invalid value for {name}: {expected}")
 
 
 @pytest.mark.parametrize(
