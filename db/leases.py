@@ -3,8 +3,10 @@
 The module accesses no store, and looks only at processes of this machine.
 """
 
+import math
 import os
 import socket
+from datetime import UTC, datetime
 
 from db.store import Lease, LeaseHeld
 
@@ -13,14 +15,21 @@ NAME = "writer"
 
 
 def held_by(lease: Lease) -> LeaseHeld:
-    """The error that names the holder."""
-    return LeaseHeld(f"another run writes to this store: {lease.owner}, run {lease.run}")
+    """The error that names the holder, and when its lease ends unless it is renewed."""
+    # Rounds up: a run that begins then gets the lease.
+    end = f"{datetime.fromtimestamp(math.ceil(lease.expires_at / 1000), UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return LeaseHeld(f"another run writes to this store: {_named(lease)}; if it was killed, its lease ends at {end}")
 
 
 def lost(lease: Lease, held: Lease | None) -> LeaseHeld:
     """The error for a lease that another run holds now, or nobody."""
-    holder = f"{held.owner}, run {held.run}" if held else "nobody"
+    holder = _named(held) if held else "nobody"
     return LeaseHeld(f"the lease of run {lease.run} was lost; it is held by {holder}")
+
+
+def _named(lease: Lease) -> str:
+    host, _, process = lease.owner.rpartition(":")
+    return f"process {process} on {host}, run {lease.run}"
 
 
 def is_same(lease: Lease, held: Lease | None) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import threading
 import time
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 import pytest
@@ -426,11 +427,18 @@ def test_threads_may_read_at_once(store):
 
 
 @ON_EACH_WRITER
-def test_a_second_writer_is_rejected_and_reports_who_holds_the_lease(store, settings):
+def test_a_second_writer_is_rejected_and_reports_who_holds_the_lease_and_until_when(store, settings):
+    begun = time.time()
     lease = store.acquire("elsewhere:1", "run-1", 60)
     other = reopened(settings)
-    with pytest.raises(LeaseHeld, match=r"elsewhere:1.*run-1"):
+    with pytest.raises(LeaseHeld) as held:
         other.acquire("elsewhere:2", "run-2", 60)
+    holder, _, end = str(held.value).partition("; if it was killed, its lease ends at ")
+    assert holder == "another run writes to this store: process 1 on elsewhere, run run-1"
+    # Whole seconds, never before the end.
+    assert (
+        begun + 60 <= datetime.strptime(end, "%Y-%m-%d %H:%M:%S %Z").replace(tzinfo=UTC).timestamp() <= time.time() + 61
+    )
     assert other.holder() == lease
     longer = store.renew(lease, 600)
     assert longer.expires_at > lease.expires_at

@@ -1,6 +1,8 @@
 """Who waits for the lease: a manual run for a follower's load, nobody for a manual run, and a follower for nobody."""
 
 import logging
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -38,7 +40,9 @@ def test_a_manual_run_waits_for_the_end_of_a_followers_load_and_says_so(
     assert has_ended.is_set()
     (line,) = caplog.messages
     assert line.startswith("waiting until the follower's load ends: ")
-    assert FOLLOWER in line
+    assert (
+        f"process {os.getpid()} on {socket.gethostname()}, run {FOLLOWER}; if it was killed, its lease ends at " in line
+    )
 
 
 def hold(store: WritableStore, run: str, has_ended: threading.Event) -> None:

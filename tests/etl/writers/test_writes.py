@@ -178,7 +178,7 @@ def test_a_store_that_was_left_behind_is_written_by_nobody(clean: Clean, stores:
     loading = stores(TINY, bulk_share=0.0)
     with closing(open_store(loading.store, writable=True)) as other:
         lease = other.acquire("elsewhere:1", "another", 60)
-        with pytest.raises(LeaseHeld, match="elsewhere:1, run another"):
+        with pytest.raises(LeaseHeld, match="process 1 on elsewhere, run another"):
             loading.load(SOURCE)
         other.release(lease)
     assert not any(loading.rows().values())
