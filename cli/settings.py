@@ -34,6 +34,9 @@ PARTS: Mapping[str, tuple[str, str]] = {
 }
 """Module and dataclass of each part. `store` is the selected network; the file has a section [networks.NAME] for it."""
 
+SECTIONS = ("networks", "api", "etl")
+"""The sections of the file. Its only setting outside of them is `network`."""
+
 SHORT: Mapping[str, str] = {"PERMANODE_STORE": "store.url", "PERMANODE_NETWORK": "network"}
 """Variables with another form than PERMANODE_PART_FIELD. PERMANODE_CONFIG is the path of the settings file."""
 
@@ -145,12 +148,9 @@ class Settings:
             )
         for name in self.networks:
             rows += self.explain(f"networks.{name}", StoreSettings, network=name)
-        for name in ("api", "etl"):
-            try:
-                part = load_part(name)
-            except ModuleNotFoundError:
-                continue
-            rows += self.explain(name, part)
+        for name, part in installed_parts():
+            if name != "store":
+                rows += self.explain(name, part)
         return rows
 
     def environment(self) -> dict[str, str]:
@@ -205,6 +205,15 @@ def load_part(name: str) -> type[Any]:
     return part
 
 
+def installed_parts() -> Iterator[tuple[str, type[Any]]]:
+    """Yields name and dataclass of each part whose extra is installed."""
+    for name in PARTS:
+        try:
+            yield name, load_part(name)
+        except ModuleNotFoundError:
+            continue
+
+
 def variable(key: str) -> str:
     """The environment variable of `part.field` or `network`."""
     return next((name for name, short in SHORT.items() if short == key), "PERMANODE_" + key.replace(".", "_").upper())
@@ -234,10 +243,11 @@ def _from_file(file: Path | None) -> dict[str, Given]:
         raise SettingsError(f"{file}: invalid TOML: {error}") from error
     given: dict[str, Given] = {}
     for section, value in content.items():
-        if section == "network":
+        if section == "network" and not isinstance(value, dict):
             given[section] = Given(value, str(file), text=False)
-        elif section not in {"networks", "api", "etl"}:
-            raise SettingsError(f"{file}: unknown section {section}{_nearest(section, ['networks', 'api', 'etl'])}")
+        elif section not in SECTIONS:
+            kind, known = ("section", SECTIONS) if isinstance(value, dict) else ("setting", ("network", *SECTIONS))
+            raise SettingsError(f"{file}: unknown {kind} {section}{_nearest(section, known)}")
         else:
             tables = {section: value}
             if section == "networks":
@@ -261,9 +271,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
         if not name.startswith("PERMANODE_") or name == "PERMANODE_CONFIG":
             continue
         if name not in SHORT and (part not in PARTS or not field):
-            raise SettingsError(f"{name}: unknown setting{_nearest(name, [*SHORT, 'PERMANODE_CONFIG'])}")
+            raise SettingsError(f"{name}: unknown setting{_nearest(name, _variables())}")
         given[SHORT.get(name, f"{part}.{field}")] = Given(value, name, text=True)
     return given
+
+
+def _variables() -> list[str]:
+    fields = [
+        variable(f"{name}.{field.name}")
+        for name, part in installed_parts()
+        for field in dataclasses.fields(part)
+        if field.name != "network"
+    ]
+    return [*SHORT, "PERMANODE_CONFIG", *fields]
 
 
 def _conform(given: Given, kind: object, key: str, *, secret: bool = False) -> object:

@@ -92,6 +92,10 @@ def test_a_network_that_the_file_does_not_define_is_rejected(file: Path) -> None
     [
         ("[api]\nprot = 1\n", "{file}: unknown setting api.prot; did you mean port?"),
         ("[apy]\nport = 1\n", "{file}: unknown section apy; did you mean api?"),
+        ('networ = "a"\n', "{file}: unknown setting networ; did you mean network?"),
+        ("chunk_size = 1\n", "{file}: unknown setting chunk_size; expected one of api, etl, network, networks"),
+        ('[networ.a]\nurl = "x"\n', "{file}: unknown section networ; did you mean networks?"),
+        ('[network.a]\nurl = "x"\n', "{file}: unknown section network; did you mean networks?"),
         (
             '[networks.a]\nurl = "x"\nchunk_sise = 1\n',
             "{file}: unknown setting networks.a.chunk_sise; did you mean chunk_size?",
@@ -139,6 +143,8 @@ def test_a_file_that_is_not_utf_8_is_rejected_by_name_and_line(tmp_path: Path, e
         ("PERMANODE_API_DEADLINE_S", "nan", "PERMANODE_API_DEADLINE_S: api.deadline_s must be a number, not 'nan'"),
         ("PERMANODE_API_DEADLINE_S", "-inf", "PERMANODE_API_DEADLINE_S: api.deadline_s must be a number, not '-inf'"),
         ("PERMANODE_STROE", "x", "PERMANODE_STROE: unknown setting; did you mean PERMANODE_STORE?"),
+        ("PERMANODE_ELT_LAKE", "x", "PERMANODE_ELT_LAKE: unknown setting; did you mean PERMANODE_ETL_LAKE?"),
+        ("PERMANODE_PORT", "1", "PERMANODE_PORT: unknown setting; did you mean PERMANODE_API_PORT?"),
     ],
 )
 def test_what_does_not_fit_among_the_variables_is_rejected_by_name(name: str, value: str, message: str) -> None:
