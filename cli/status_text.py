@@ -26,7 +26,7 @@ IN_PART, NOTHING = "+", "·"
 SHOWN = 8
 """Maximum of day ranges, and of emitters with missing sequences, in the text. JSON contains all."""
 
-UNITS = ((86_400 * 365.25, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+UNITS = ((86_400 * 365.25, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
@@ -188,12 +188,14 @@ def _moment_text(name: str, seconds: float | None) -> str:
     if seconds is None:
         return "none"
     age = time.time() - seconds
-    return f"{name} of {_time(seconds)}, " + (f"{_age_text(age)} old" if age >= 0 else f"in {_age_text(-age)}")
+    return f"{name} of {_time(seconds)}, " + (f"{age_text(age)} old" if age >= 0 else f"in {age_text(-age)}")
 
 
-def _age_text(seconds: float) -> str:
+def age_text(seconds: float) -> str:
+    """Formats an age in the longest unit of which two have passed, rounded down."""
     unit_s, name = next((each for each in UNITS if seconds >= 2 * each[0]), UNITS[-1])
-    return f"{seconds / unit_s:,.0f} {name}"
+    count = int(seconds // unit_s)
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _dates_text(status: Status) -> str:

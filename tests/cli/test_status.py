@@ -7,9 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cli import main as cli
+from cli.status_text import age_text
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.queries.reconciliation import Reconciliation
@@ -51,11 +54,11 @@ def run(*arguments: str) -> str:
 
 
 def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(store: StoreSettings) -> None:
-    years = (time.time() - 1_632_189_146) / (365.25 * 86_400)
+    years = int((time.time() - 1_632_189_146) / (365.25 * 86_400))
     assert run("status").splitlines() == [
         "network     permatest-1: 70 messages",
         "milestones  4 complete, 1 incomplete, 1 missing",
-        f"newest      milestone 6 of 2021-09-21 01:52:26 UTC, {years:.0f} years old",
+        f"newest      milestone 6 of 2021-09-21 01:52:26 UTC, {years} years old",
         "dates       2021-09-20 to 2021-09-21",
         "ledger      none; load with --genesis",
         "coverage    1 ▓▓▓··▒ 6  66.6 %",
@@ -75,6 +78,43 @@ def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(s
     assert created == "created as  protocol iota, layout 2, chunk 7, partition 100000"
     assert writer == "writer      none; newest engine none"
     assert len(run("status").splitlines()) == 18
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 seconds"),
+        (0.9, "0 seconds"),
+        (1, "1 second"),
+        (1.9, "1 second"),
+        (2, "2 seconds"),
+        (60, "60 seconds"),
+        (119.9, "119 seconds"),
+        (120, "2 minutes"),
+        (7_199.9, "119 minutes"),
+        (7_200, "2 hours"),
+        (10_799, "2 hours"),
+        (172_799.9, "47 hours"),
+        (172_800, "2 days"),
+        (63_115_199, "730 days"),
+        (63_115_200, "2 years"),
+        (94_672_799, "2 years"),
+        (63_115_200_000, "2,000 years"),
+    ],
+)
+def test_an_age_is_in_the_longest_unit_of_which_two_have_passed_and_never_rounded_up(seconds: float, text: str) -> None:
+    assert age_text(seconds) == text
+
+
+@given(st.floats(0, 10**11), st.floats(0, 10**11))
+def test_a_shorter_age_is_never_written_as_a_longer_one(left: float, right: float) -> None:
+    def written(seconds: float) -> float:
+        count, unit = age_text(seconds).split()
+        lengths = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "year": 31_557_600}
+        return int(count.replace(",", "")) * lengths[unit.removesuffix("s")]
+
+    shorter, longer = sorted((left, right))
+    assert written(shorter) <= written(longer) <= longer
 
 
 def test_damage_that_a_read_found_is_reported(store: StoreSettings) -> None:
