@@ -254,7 +254,7 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     known = frozenset((*from_query, *(also.name for _, _, also in twins))) | (
         {chooser.name} if operation.exports else set()
     )
-    required = frozenset(name for name, (_, param) in from_query.items() if param.required)
+    required = tuple(name for name, (_, param) in from_query.items() if param.required)
     defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
     grouped = {
         argument: {name: defaults.pop(name, None) for name in members} for argument, members in groups(handler).items()
@@ -285,7 +285,7 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
             values |= defaults
             for argument, members in grouped.items():
                 values[argument] = members.copy()
-            for param_name in (*given, *(required - given.keys())):
+            for param_name in (*given, *(each for each in required if each not in given)):
                 name, param = from_query[param_name]
                 into = values[group_of[name]] if name in group_of else values
                 into[name] = param.read(given.get(param_name))

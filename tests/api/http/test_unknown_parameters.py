@@ -1,12 +1,13 @@
-"""Query parameters that an operation does not have, over every operation of the contract.
+"""Query parameters that an operation does not have, or that are missing, over every operation of the contract.
 
 A name that the contract gives to another operation of the same protocol is rejected, except by operations that always
 return 501. Any other name is ignored where an original ignores it, and rejected by operations that no other program
-has.
+has. Of several missing ones, the error names the first of the description.
 """
 
 import re
 from collections import defaultdict
+from itertools import combinations
 from typing import Any
 
 import orjson
@@ -86,6 +87,23 @@ async def test_no_parameter_of_another_operation_is_ignored(app: Any) -> None:
             status, body = await response_to(app, each, {name: "1"})
             assert status == 400, (each.name, name, body)
             assert message_of(body).startswith(f"parameter {name}: expected only "), (each.name, name)
+
+
+async def test_the_first_missing_parameter_is_named(app: Any) -> None:
+    counts = []
+    for each in SERVED:
+        parameters = each.operation.get("parameters", ())
+        values = {parameter["name"]: sent(example(parameter)) for parameter in parameters}
+        path = each.path.format(**values | {"network": protocol_of(each.path)})
+        names = [each["name"] for each in parameters if each["in"] == "query" and each["required"]]
+        counts.append(len(names))
+        for given in (given for count in range(len(names)) for given in combinations(names, count)):
+            first = next(name for name in names if name not in given)
+            status, body = await ask(app, path, {name: values[name] for name in given})
+            assert status == 400, (each.name, given)
+            assert message_of(body).startswith(f"parameter {first}: expected "), (each.name, given)
+            assert message_of(body).endswith(", found nothing"), (each.name, given)
+    assert {2, 3} <= set(counts)
 
 
 async def test_an_operation_that_is_never_served_gives_its_reason_whatever_the_query(app: Any) -> None:
