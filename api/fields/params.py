@@ -8,9 +8,22 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from api.http.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1
-from api.http.params import PARSE_BOOL, Param, converted, cursor, flag, flag_of, integer, page_size, path, text, words
+from api.http.params import (
+    PARSE_BOOL,
+    Explained,
+    Param,
+    converted,
+    cursor,
+    flag,
+    flag_of,
+    integer,
+    page_size,
+    path,
+    text,
+    words,
+)
 from db.schema import PENDING_RANGE
-from ledger.crypto.bech32 import parse_address
+from ledger.crypto.bech32 import AddressError, parse_address
 
 TAG_MAX_BYTES = 64
 """Longest index of an indexation payload (TIP-6)."""
@@ -41,12 +54,13 @@ def bech32(
     """Addresses of any network, read as prefix and serialized address, of any type or only some types."""
     pattern = "^[A-Za-z]{1,30}1[02-9AC-HJ-NP-Zac-hj-np-z]{59}$"
     schema = {"type": "string", "format": schema_format, "pattern": pattern, "description": expected}
-    if types is None:
-        return converted(str, parse_address, schema)
 
     def parse(given: str) -> tuple[str, bytes]:
-        hrp, serialized = parse_address(given)
-        if serialized[0] not in types:
+        try:
+            hrp, serialized = parse_address(given)
+        except AddressError as error:
+            raise Explained(str(error)) from error
+        if types is not None and serialized[0] not in types:
             raise ValueError("another type of address")
         return hrp, serialized
 

@@ -37,12 +37,13 @@ class RequestError(Exception):
 class BadParameter(RequestError):
     """A parameter is missing, repeated or invalid."""
 
-    def __init__(self, name: str, expected: str, found: str | None) -> None:
-        """`found` is None if the parameter is missing."""
+    def __init__(self, name: str, expected: str, found: str | None, reason: str = "") -> None:
+        """`found` is None if the parameter is missing. `reason`: what is wrong, if `expected` does not say so."""
         seen = "nothing" if found is None else repr(shown(found))
         # The client chose the name of an unknown parameter.
         printable = shown(name).encode(errors="backslashreplace").decode()
-        super().__init__(f"parameter {printable}: expected {expected}, found {seen}")
+        why = f" ({reason})" if reason else ""
+        super().__init__(f"parameter {printable}: expected {expected}, found {seen}{why}")
         self.name = name
 
 

@@ -20,12 +20,17 @@ from pydantic import (
     PlainValidator,
     StringConstraints,
     TypeAdapter,
+    ValidationError,
     WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
 
 from api.http.errors import BadParameter
 from api.http.page_sizes import MAXIMUM, PageSizes
+
+
+class Explained(ValueError):
+    """A text is not a value of a type. The message says what is wrong, and BadParameter repeats it."""
 
 
 @cache
@@ -51,6 +56,12 @@ def described(type_: Any) -> tuple[str, Mapping[str, Any]]:
     elif expected is None and schema.get("type") == "integer":
         expected = f"an integer from {schema['minimum']} to {schema['maximum']}"
     return expected or "text", {"type": schema.pop("type"), **schema} if "type" in schema else schema
+
+
+def _reason(error: ValueError) -> str:
+    """What an Explained error says, or "" for any other error."""
+    cause = error.errors()[0].get("ctx", {}).get("error") if isinstance(error, ValidationError) else None
+    return str(cause) if isinstance(cause, Explained) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +116,7 @@ class Param:
         try:
             return self._parse(text)
         except ValueError as error:
-            raise BadParameter(self.name, self.expected, text) from error
+            raise BadParameter(self.name, self.expected, text, _reason(error)) from error
 
     def documented(self) -> dict[str, object]:
         """The OpenAPI parameter object."""

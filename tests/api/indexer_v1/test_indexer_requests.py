@@ -58,6 +58,18 @@ async def test_addresses_of_other_networks_and_of_other_types_are_named(app: Any
     assert body["error"]["message"].startswith("parameter aliasAddress: expected a bech32 address: alias")
 
 
+async def test_an_address_is_in_one_case(app: Any, stardust: StardustLedger) -> None:
+    owner = stardust.expected["addresses"][0]["bech32"]
+    lower, upper = [await ask(app, f"{BASE}/outputs/basic", {"address": each}) for each in (owner, owner.upper())]
+    assert upper == lower
+    assert lower[0] == 200
+    for mixed in (owner.title(), owner[:4].upper() + owner[4:], owner[:40] + owner[40:].upper()):
+        expected = "parameter address: expected a bech32 address: Ed25519 or alias or NFT"
+        message = f"{expected}, found '{mixed}' (expected one case, found upper and lower)"
+        found = await ask(app, f"{BASE}/outputs/basic", {"address": mixed})
+        assert found == (400, {"error": {"code": "400", "message": message}})
+
+
 async def test_page_sizes_are_read_as_inx_indexer_reads_them_and_a_cursor_has_its_own(app: Any) -> None:
     for text in ("0", "1001", "99999999999999999999", "-1", "x", ""):
         _, body = await ask(app, f"{BASE}/outputs/basic", {"pageSize": text})
