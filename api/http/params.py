@@ -218,8 +218,15 @@ def comma_separated(type_: Any, expected: str, pattern: str, most: int | None = 
     repeated = "*" if most is None else f"{{0,{most - 1}}}"
     schema |= {"type": "string", "pattern": f"^{pattern}(,{pattern}){repeated}$", "description": expected}
     items: Any = tuple[type_, ...]
-    split = BeforeValidator(lambda text: text.split(","))
-    return Annotated[items, Field(max_length=most), split, WithJsonSchema(schema)]
+    return Annotated[items, Field(max_length=most), BeforeValidator(_items), WithJsonSchema(schema)]
+
+
+def _items(text: str) -> list[str]:
+    """The items of a list. Raises Explained for an empty one."""
+    found = text.split(",")
+    if "" in found:
+        raise Explained(f"item {found.index('') + 1} is empty")
+    return found
 
 
 def word_list(values: Mapping[str, object] | Sequence[str], **schema: Any) -> Any:
