@@ -55,6 +55,9 @@ DIALECTS = {
 
 MADE = "output.output_id, output.kind, output.address, output.amount, output.data, output.stardust"
 
+UP_TO_GENESIS = "milestone_index <= (SELECT min(milestone_index) FROM genesis)"
+"""Engines skip the row groups of later milestones, which are all in most lakes."""
+
 OUTPUTS = {
     "messages": f"""
 SELECT milestone_index, timestamp, white_flag_index, message_id, transaction_id, {MADE}
@@ -67,13 +70,23 @@ FROM (
     "milestones": f"""
 SELECT milestone_index, timestamp, NULL AS white_flag_index, message_id, NULL AS transaction_id, {MADE}
 FROM (SELECT milestone_index, timestamp, message_id, {{each}}(receipt.funds) AS output FROM milestones) migrated""",
-    "genesis": """
+    "genesis": f"""
 SELECT milestone_index, NULL AS timestamp, NULL AS white_flag_index, NULL AS message_id, NULL AS transaction_id,
   output_id, kind, address, amount, data, stardust
 FROM genesis
-WHERE octet_length(output_id) = 34""",
+WHERE octet_length(output_id) = 34 AND NOT EXISTS (
+  SELECT 1
+  FROM (
+    SELECT {{each}}(transaction.outputs) AS output FROM messages WHERE inclusion_state = 1 AND {UP_TO_GENESIS}
+    UNION ALL
+    SELECT {{each}}(receipt.funds) AS output FROM milestones WHERE {UP_TO_GENESIS}
+  ) earlier
+  WHERE earlier.output.output_id = genesis.output_id
+)""",
 }
-"""The outputs in each table: of included transactions, of migrated funds, and of genesis without the treasury."""
+"""The outputs in each table: of included transactions, of migrated funds, and of genesis without the treasury. Outputs
+of the genesis that a loaded milestone created have the row of that milestone, as in the store.
+"""
 
 SPENDS = {
     "messages": """

@@ -33,6 +33,8 @@ from tests.etl.analytics.test_analytics import facts_of_both, stardust_facts
 from tests.etl.conftest import SETTINGS, Loading, Stores
 from tests.etl.embedded import stores
 from tests.etl.lake.analysts import Ledger, Rows, tokens
+from tests.etl.ledger_state import test_earlier_milestones
+from tests.etl.ledger_state.test_stardust_ledger import owner
 from tests.etl.stardust_archives import NETWORK
 from tests.reference_ledger import transaction_of
 
@@ -140,6 +142,38 @@ def test_the_queries_give_what_the_input_files_say_of_a_network_of_both_eras(of_
             if number < of_spark:
                 assert plain(of_both.spark.sql(requested).collect()) == wanted, name
             assert plain(database.execute(requested).fetchall()) == wanted, name
+
+
+def test_an_output_of_the_genesis_and_of_an_earlier_milestone_is_one_row_of_the_milestone(
+    stores: Stores, tmp_path: Path, spark: SparkSession
+) -> None:
+    loading = stores(network=NETWORK)
+    test_earlier_milestones.load(loading, tmp_path, test_earlier_milestones.ORDERS["earlier ones between"])
+    lake = Lake(spark.newSession(), runs.lake_path(loading.store, loading.settings))
+    known = test_earlier_milestones.known()
+    booked = {output_id: output["metadata"]["milestoneIndexBooked"] for output_id, output in known.items()}
+    of_genesis = (test_earlier_milestones.GENESIS, True)
+    created = [
+        (output_id, *((index, False) if index >= test_earlier_milestones.FIRST else of_genesis))
+        for output_id, index in sorted(booked.items())
+    ]
+    assert 0 < sum(row[1:] == of_genesis for row in created) < sum(row[1] <= of_genesis[0] for row in created)
+    unspent = [output["output"] for output in known.values() if not output["metadata"]["isSpent"]]
+    balances, counts = Counter[str](), Counter(map(owner, unspent))
+    for output in unspent:
+        balances[owner(output)] += int(output["amount"])
+    richest = sorted(balances.items(), key=lambda item: (-item[1], item[0]))[:10]
+    columns = "SELECT lower(hex(output_id)) AS id, milestone_index, timestamp IS NULL FROM outputs ORDER BY id"
+    tokens_once = "SELECT count(*), count(DISTINCT hex(output_id) || token_id) FROM native_tokens"
+    with duckdb_over(lake) as database:
+        for engine in (
+            lambda query: run_query(lake, query).collect(),
+            lambda query: database.execute(query).fetchall(),
+        ):
+            assert plain(engine(columns)) == created
+            assert plain(engine(QUERIES["Richest addresses"])) == [(*each, counts[each[0]]) for each in richest]
+            ((rows, different),) = plain(engine(tokens_once))
+            assert rows == different > 0
 
 
 def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake, ledger: Ledger) -> None:
