@@ -37,6 +37,10 @@ CHILD_BYTES = 4 + 4 + HASH_BYTES
 Node: TypeAlias = tuple[Interval, Leaf]
 """An interval that has rows of the key, and the key's leaf there."""
 
+NOT_KEPT = (
+    "the proof of this listing is not kept here: it was covered after the last `permanode proof keep` of this archive"
+)
+
 OUTPUT_ROLES = {f"{role.output_kind}_outputs_by_{role.variant}": role for role in ROLES}
 """Name of a family → the role of its outputs."""
 
@@ -98,6 +102,7 @@ async def fetch_rows(store: Store, trees: FetchedTrees, listing: Listing, index:
         count: the number of rows of the page.
 
     Raises:
+        NotKeptHere: a selective store has no divisions of a key whose filter was added after its proofs were kept.
         StoreDamaged: rows and trees contradict each other.
     """
     await _read(store, trees, listing, await _touched(store, trees, listing, _present(trees, listing), index, count))
@@ -168,7 +173,7 @@ async def _locate(store: Store, trees: FetchedTrees, interval: Interval, row: Ro
     if not is_found:
         if await find_coverage(store) is None:
             raise StoreDamaged(f"listing_tiles: {interval} has {keys} keys, but not the tiles around {tile.number}")
-        raise NotKeptHere("the proof of this listing is not kept here")
+        raise NotKeptHere(NOT_KEPT)
     trees.found[interval] = index, tiles
 
 
@@ -241,8 +246,14 @@ async def _find_division(store: Store, listing: Listing, interval: Interval, lea
                 (Interval(level - 1, number), Leaf(leaf.place, count, each[8:]))
                 for (number, count), each in zip(numbers, parts, strict=True)
             ]
-    rows = await _stream(listing, interval, interval)(store, None, False).next(1)  # noqa: FBT003
-    return [(Interval(0, each["milestone_index"] // size_of(0)), leaf) for each in rows]
+    source = _stream(listing, interval, interval)
+    ends = [await source(store, None, newest).next(1) for newest in (False, True)]
+    inner = {row["milestone_index"] // size_of(0) for rows in ends for row in rows}
+    if len(inner) > 1:
+        if await find_coverage(store) is None:
+            raise StoreDamaged(f"listing_parts: no row of {listing.family.name} {listing.key.hex()} in {interval}")
+        raise NotKeptHere(NOT_KEPT)
+    return [(Interval(0, number), leaf) for number in inner]
 
 
 async def _read(store: Store, trees: FetchedTrees, listing: Listing, nodes: Sequence[Node]) -> None:

@@ -435,6 +435,33 @@ def test_the_proofs_of_a_filter_that_covers_a_part_are_not_kept(signed: Case, st
     assert of_ledger
 
 
+def test_an_added_filter_has_no_proofs_until_they_are_kept_again(
+    signed: Case, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles have neighbours of the keys that they were stored for, but the divisions of other keys are missing."""
+    tags = sorted(listings_of_tags(signed.network), key=lambda each: len(each[1]), reverse=True)
+    added, *others = [f"tag:0x{key.hex()}" for key, _ in tags]
+    pages = [each for each in pages_of(signed.network) if each.place[1:] == tags[0][0]]
+    expected = asyncio.run(of_server(signed, pages))
+    monkeypatch.setattr(schema, "DIVIDED_FROM", 3)
+    _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
+    loading = stores((100_000, 100_000), signed.network)
+    loading.load(*sources, genesis=genesis, keep=others)
+    part = Case(loading, signed.archive)
+    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    loading.load(*sources, keep=[added])
+    for page in pages:
+        with pytest.raises(NotKeptHere, match="is not kept here: it was covered after the last `permanode proof keep`"):
+            asyncio.run(of_server(part, [page]))
+    keep_proofs(loading.store, part.lake, str(signed.archive), [])
+    assert asyncio.run(of_server(part, pages)) == expected != []
+
+
+def listings_of_tags(network: str) -> list[tuple[bytes, list[bytes]]]:
+    """Each tag that is not empty and the rows of its listing of messages."""
+    return [(key, rows) for (number, key), rows in listings(rows_of(network), 0).items() if number == 1 and key]
+
+
 def test_the_log_of_kept_proofs_is_extended_only(signed: Case, stores: Stores, tmp_path: Path) -> None:
     tag, _ = selected_keys(signed.network)
     _, sources, genesis = oracle_ledger(NAMES[signed.network], tmp_path / "oracle")
