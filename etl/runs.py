@@ -18,7 +18,7 @@ from db.intervals import size as size_of
 from db.schema import keyspace_info, protocols, rejects
 from db.store import WritableStore
 from etl.analytics import catch_up as analyse
-from etl.engine.choice import bytes_of, choose_engine
+from etl.engine.choice import bytes_loaded, bytes_of, choose_engine
 from etl.engine.current import AUTO, run_scratch
 from etl.engine.progress_monitor import watched
 from etl.engine.session import engine_session
@@ -48,9 +48,6 @@ from etl.wormhole.steps import WormholeRun
 from etl.writers.choice import frame_writer, reject_bulk
 from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
-
-BYTES_OF_LAKE = 4
-"""Bytes of archive files whose rows take a byte of the lake, about."""
 
 
 def load(
@@ -253,7 +250,7 @@ def engine_of(
 ) -> str:
     """Returns the engine of a run. For its arguments and errors see `open_run`."""
     if size is None and settings.engine == AUTO:
-        size = bytes_of([Path(lake_path(store_settings, settings))])
+        size = bytes_loaded(lake_path(store_settings, settings))
     return choose_engine(settings, size=size or 0, spark_only="--bulk" if bulk else "")
 
 
@@ -299,7 +296,7 @@ def open_run(
         _note_engine(store, reads, settings.engine)
         notify(Progress(settings.engine, 1, 1, "started"))
         stack.enter_context(run_scratch())
-        sorted_bytes = BYTES_OF_LAKE * bytes_of([Path(root)]) if size is None else size
+        sorted_bytes = bytes_loaded(root) if size is None else size
         staging = stack.enter_context(closing(Staging(scratch, sorted_bytes)))
         lake = Lake(spark, root, run, network)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)

@@ -14,9 +14,12 @@ from etl.engine.java import java_fault
 from etl.engine.settings import EtlSettings
 
 SAIL_BYTES = 3 << 30
-"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else the lake. A load of 3.4 GB uses 2.3 GiB
-with Sail; larger ones are not measured.
+"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else those that the lake was loaded from. A
+load of 3.4 GB uses 2.3 GiB with Sail; larger ones are not measured.
 """
+
+BYTES_OF_LAKE = 4
+"""Bytes of archive files whose rows take a byte of the lake, about."""
 
 PACKAGE = "pysail"
 
@@ -63,6 +66,11 @@ def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "")
 def bytes_of(paths: Sequence[Path]) -> int:
     """Returns the bytes of files, and of all files in folders. Paths that cannot be read count as empty."""
     return sum(_file_bytes(path) for path in paths)
+
+
+def bytes_loaded(lake: str) -> int:
+    """Returns the bytes of the archive files that a lake was loaded from, about."""
+    return BYTES_OF_LAKE * bytes_of([Path(lake)])
 
 
 def _file_bytes(path: Path) -> int:

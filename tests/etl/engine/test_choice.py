@@ -18,7 +18,7 @@ from cli.settings import read
 from db.connect import StoreSettings
 from etl import runs
 from etl.engine import choice
-from etl.engine.choice import SAIL_BYTES, bytes_of, choose_engine
+from etl.engine.choice import BYTES_OF_LAKE, SAIL_BYTES, bytes_of, choose_engine
 from etl.engine.current import AUTO, SAIL, SPARK
 from etl.engine.java import INSTALL, WITHOUT_JAVA, JavaError
 from etl.engine.session import engine_session
@@ -63,6 +63,22 @@ def test_auto_goes_by_the_size(size: int, engine: str, machine: Any) -> None:
     assert choose_engine(EtlSettings(engine=AUTO), size=size) == engine
     assert choose_engine(EtlSettings(engine=SAIL), size=size) == SAIL
     assert choose_engine(EtlSettings(engine=SPARK), size=size) == SPARK
+
+
+@pytest.mark.parametrize(
+    ("size", "engine"), [(SAIL_BYTES // BYTES_OF_LAKE - 1, SAIL), (SAIL_BYTES // BYTES_OF_LAKE, SPARK)]
+)
+def test_auto_takes_a_lake_for_the_archive_files_of_its_rows(
+    size: int, engine: str, machine: Any, tmp_path: Path
+) -> None:
+    machine("17.0.15")
+    messages = tmp_path / "store" / "lake" / "messages"
+    messages.mkdir(parents=True)
+    with (messages / "part-0.parquet").open("wb") as file:
+        file.truncate(size)
+    store = StoreSettings(f"sqlite:///{tmp_path}/store", "permatest-1")
+    assert runs.engine_of(store, EtlSettings(engine=AUTO)) == engine
+    assert runs.engine_of(store, EtlSettings(engine=AUTO), size=size) == SAIL
 
 
 @pytest.mark.parametrize(
