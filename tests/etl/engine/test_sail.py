@@ -31,7 +31,8 @@ from etl.engine.delta_state import paths_of
 from etl.engine.delta_tables import commit_files, read_files, reads_listed
 from etl.engine.ordering import map_in_order, sorted_batches
 from etl.engine.parquet import write_parquet
-from etl.engine.sail.session import NICENESS
+from etl.engine.sail import session as sail_sessions
+from etl.engine.sail.session import METADATA_CACHE, NICENESS
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 
@@ -88,6 +89,16 @@ def test_threads_of_the_server_let_others_of_this_process_go_first() -> None:
     ended = subprocess.run([sys.executable, "-c", NICE], capture_output=True, text=True, check=True)
     own, *servers = map(int, ended.stdout.split())
     assert set(servers) == {own + NICENESS}
+
+
+def test_the_server_reads_the_limit_of_its_cache_of_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no way to return its configuration, so the error of a wrong value shows that it knows the variable."""
+    name, limit = METADATA_CACHE
+    assert int(limit) > 0
+    monkeypatch.setattr(sail_sessions, "METADATA_CACHE", (name, "text"))
+    wrong = 'found string "text", expected u64 for key "PARQUET.FILE_METADATA_CACHE.SIZE_LIMIT"'
+    with pytest.raises(RuntimeError, match=wrong), engine_session(SAIL):
+        pass
 
 
 def test_no_call_looks_for_the_line_that_made_it(sail: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
