@@ -55,6 +55,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Temporary files of this process and of those that it starts are in pytest's folder of the session, which pytest
+    deletes later. A process that is killed leaves some.
+    """
+    folder = str(tmp_path_factory.mktemp("tmp"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", folder)
+        patch.setattr("tempfile.tempdir", folder)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cassandra_runs() -> None:
     """For tests with a server. CI requires one; on other machines without Java 17 they are skipped."""

@@ -31,7 +31,7 @@ class Process:
     """A process in its own session; its output lines are collected as they arrive."""
 
     def __init__(self, command: list[str], *, cwd: Path, environment: dict[str, str]) -> None:
-        kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME", "PATH") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME", "PATH", "TMPDIR") if name in os.environ}
         self._process = subprocess.Popen(
             command, cwd=cwd, env=kept | environment, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

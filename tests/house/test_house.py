@@ -5,6 +5,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, some_of
+from tests.etl.commands import Process
 
 MB = 1 << 20
 SOURCES = sorted(
@@ -239,3 +241,14 @@ def test_measures_are_spark_s_own_columns(path: Path) -> None:
     named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     named |= {each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
     assert not named & PER_ROW
+
+
+def test_temporary_files_of_tests_and_their_processes_are_in_the_folder_of_the_session(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    code = "import tempfile; print(tempfile.gettempdir())"
+    process = Process([sys.executable, "-c", code], cwd=tmp_path, environment={})
+    assert process.finish() == 0, process.printed()
+    (folder,) = process.out
+    for each in (folder, tempfile.gettempdir()):
+        assert Path(each).is_relative_to(tmp_path_factory.getbasetemp())
