@@ -106,6 +106,7 @@ class Permanode(FastAPI):
         )
         self.settings, self.networks = settings, networks
         self._document: bytes | None = None
+        self._building = asyncio.Lock()
         self.mqtt_defaults = chrysalis, stardust
         self.metrics = Metrics(GAUGES, Gauges(networks).read)
         url = str(self.openapi_url)
@@ -114,9 +115,10 @@ class Permanode(FastAPI):
         self.router.routes.extend([*docs_routes(self.title, url), *self.metrics.routes()])
 
     async def document(self, _: Request) -> Response:
-        """Returns the OpenAPI document. A thread builds it, because that takes seconds."""
-        if self._document is None:
-            self._document = await asyncio.to_thread(lambda: orjson.dumps(self.openapi()))
+        """Returns the OpenAPI document. One thread builds it, because that takes seconds."""
+        async with self._building:
+            if self._document is None:
+                self._document = await asyncio.to_thread(lambda: orjson.dumps(self.openapi()))
         return Response(self._document, media_type=JSON)
 
     def openapi(self) -> dict[str, Any]:

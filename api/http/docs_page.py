@@ -29,8 +29,7 @@ STYLE = """
 .swagger-ui .parameter__extension { display: none; }
 .swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
 .swagger-ui .renderedMarkdown :is(th, td) { padding: 4px 12px 4px 0; text-align: left; }
-.swagger-ui .opblock .renderedMarkdown code { overflow-wrap: anywhere; }
-.swagger-ui .renderedMarkdown code { padding: 1px 4px; font-size: 13px; }
+.swagger-ui .renderedMarkdown code { padding: 1px 4px; font-size: 13px; overflow-wrap: anywhere; }
 .swagger-ui .parameters .parameters-col_name { min-width: 110px; overflow-wrap: normal; }
 .swagger-ui .response-col_links { display: none; }
 .swagger-ui .info { margin: 24px 0; }

@@ -1,9 +1,11 @@
 """The committed contract equals the application's, and it is complete."""
 
+import asyncio
 import csv
 import inspect
 import json
 import re
+import threading
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +15,7 @@ import httpx
 import pytest
 import yaml
 
-from api.app import ApiSettings, create_app, routes
+from api.app import ApiSettings, Permanode, create_app, routes
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
 from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
@@ -34,6 +36,7 @@ from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.store import WritableStore
+from tests.api.asgi import ask
 from tests.api.contract import Described, described, example
 from tests.api.http.test_error_shape import BrokenStore
 from tests.api.oracle import Json, Oracle
@@ -81,6 +84,29 @@ async def test_the_served_contract_is_the_committed_one(client: httpx.AsyncClien
     served = (await client.get("/openapi.json")).json()
     assert served == openapi.document()
     assert create_app({"a": mount, "b": mount}, "b", ApiSettings()).openapi() == served
+
+
+async def test_the_document_is_built_once_and_other_requests_are_served_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, may_end = [], threading.Event()
+
+    def build(app: Permanode) -> Json:
+        begun.append(app)
+        assert may_end.wait(60)
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(Permanode, "openapi", build)
+    app = create_app({"a": NetworkMount(BrokenStore(RuntimeError()), "a")}, "a", ApiSettings())
+    waiting = [asyncio.create_task(ask(app, "/openapi.json")) for _ in range(3)]
+    try:
+        for _ in range(3):
+            assert (await ask(app, "/api/routes"))[0] == 200
+            assert not any(each.done() for each in waiting)
+    finally:
+        may_end.set()
+    assert await asyncio.gather(*waiting, ask(app, "/openapi.json")) == [(200, {"openapi": "3.1.0"})] * 4
+    assert begun == [app]
 
 
 async def test_the_docs_page_and_all_it_loads_come_from_here(client: httpx.AsyncClient) -> None:
