@@ -22,6 +22,10 @@ makes all others do.
 """
 
 
+WAIT_S = 60.0
+"""The time for a response that must come: it may be large, and the machine may be busy."""
+
+
 def each_server(first: str) -> list[Any]:
     """Parameters for SERVERS. Without `--slow` only `first` runs: other contents are sent by the other server."""
     return [pytest.param(name, marks=() if name == first else pytest.mark.slow) for name in SERVERS]

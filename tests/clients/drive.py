@@ -22,7 +22,7 @@ import pytest
 
 from tests.clients.installs import HERE, Node
 
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 
 FEW = 60
 """So many requests of a method are all made."""

@@ -31,7 +31,7 @@ GEOMETRY = 100_000, 100_000
 BEFORE, AFTER = 25, 33
 """The newest milestones before and after the load."""
 
-WAIT_S = 20
+WAIT_S = 60
 
 
 def events(

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.api.networks import fill_more_networks, fill_networks
 from tests.api.oracle import Oracle
@@ -69,6 +69,8 @@ def programs(pytestconfig: pytest.Config) -> Programs:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(programs: Programs) -> AsyncIterator[Browser]:
+    # The default, 5 s, is short for a proof that a page checks on a busy machine.
+    expect.set_options(timeout=30_000)
     async with launched(programs) as browser:
         yield browser
 

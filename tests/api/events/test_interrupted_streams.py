@@ -13,7 +13,7 @@ import pytest
 from tests.api.events.reference_events import Json
 from tests.api.events.test_events import growing, parsed
 from tests.api.oracle import Oracle
-from tests.api.processes import each_server, free_port, started, wait_for
+from tests.api.processes import WAIT_S, each_server, free_port, started, wait_for
 
 ENDS = (30, 50)
 """The newest milestone of the store while each of the servers runs."""
@@ -47,7 +47,7 @@ def cut(url: str, query: Json, last: str, most_bytes: int, *, at_end: Callable[[
     text = ""
     headers = {"accept": "text/event-stream", "last-event-id": last}
     try:
-        with httpx.stream("GET", url, params=query, headers=headers, timeout=2) as answer:
+        with httpx.stream("GET", url, params=query, headers=headers, timeout=WAIT_S) as answer:
             assert answer.status_code == 200
             for chunk in answer.iter_text():
                 text += chunk

@@ -39,6 +39,15 @@ LIMITS = {
 }
 """Shorter than the defaults, so that the tests are."""
 
+PATIENT_S = 4.0
+PATIENT = {
+    "PERMANODE_API_HEAD_S": "10",
+    "PERMANODE_API_KEEP_ALIVE_S": str(int(PATIENT_S)),
+    "PERMANODE_API_SEND_S": str(PATIENT_S),
+    "PERMANODE_API_DEADLINE_S": "6",
+}
+"""For clients that are in time, also while the machine is busy with something else for two seconds."""
+
 SERVE = "from cli.main import main; main()"
 LIMITED_FILES = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); {SERVE}"
 
@@ -128,6 +137,14 @@ def server(
         yield found
 
 
+@pytest.fixture(scope="module", params=SERVERS)
+def patient(
+    folder: Path, oracle: Oracle, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Served]:
+    with serving(folder, oracle, tmp_path_factory.mktemp("log") / "stderr", request.param, **PATIENT) as found:
+        yield found
+
+
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[contextlib.ExitStack]:
     """Closes the sockets of a test at its end."""
@@ -199,8 +216,10 @@ def test_a_head_without_end_is_not_kept(server: Served, closed: contextlib.ExitS
     ],
 )
 @pytest.mark.parametrize("parts", [1, 7])
-def test_the_size_of_a_head(server: Served, closed: contextlib.ExitStack, head: bytes, status: int, parts: int) -> None:
-    connection = closed.enter_context(server.open())
+def test_the_size_of_a_head(
+    patient: Served, closed: contextlib.ExitStack, head: bytes, status: int, parts: int
+) -> None:
+    connection = closed.enter_context(patient.open())
     step = -(-len(head) // parts)
     with contextlib.suppress(ConnectionError):
         for start in range(0, len(head), step):
@@ -208,7 +227,7 @@ def test_the_size_of_a_head(server: Served, closed: contextlib.ExitStack, head: 
             time.sleep(0.01)
     allowed = (b"431", b"414") if status == 431 else (b"%d" % status,)
     assert connection.recv(65_536).split(b" ")[1] in allowed
-    server.answers()
+    patient.answers()
 
 
 def send_slowly(connection: socket.socket) -> None:
@@ -238,9 +257,9 @@ def test_a_head_that_does_not_come_in_time_ends_the_connection(server: Served, c
 
 
 def test_a_connection_waits_for_another_request_for_a_limited_time(
-    server: Served, closed: contextlib.ExitStack
+    patient: Served, closed: contextlib.ExitStack
 ) -> None:
-    connection = closed.enter_context(server.open())
+    connection = closed.enter_context(patient.open())
     for _ in range(2):
         connection.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
         time.sleep(0.3)
@@ -263,17 +282,17 @@ def test_silent_connections_make_room_for_new_ones(server: Served, closed: conte
     assert len(silent) == 3 * CONNECTIONS
 
 
-def test_connections_with_requests_are_not_closed_for_new_ones(server: Served, closed: contextlib.ExitStack) -> None:
-    busy = [closed.enter_context(server.open()) for _ in range(CONNECTIONS)]
+def test_connections_with_requests_are_not_closed_for_new_ones(patient: Served, closed: contextlib.ExitStack) -> None:
+    busy = [closed.enter_context(patient.open()) for _ in range(CONNECTIONS)]
     for each in busy:
         each.sendall(b"POST /api/poi/v1/validate HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
     time.sleep(0.5)
-    response = rest(closed.enter_context(server.open()))
+    response = rest(closed.enter_context(patient.open()))
     assert response.startswith(b"HTTP/1.1 503 ") or response == b""
     for each in busy:
         # Their bodies did not come within the deadline.
         assert each.recv(65_536).startswith(b"HTTP/1.1 503 ")
-    server.answers()
+    patient.answers()
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -310,16 +329,15 @@ def test_clients_that_do_not_read_are_disconnected(
 
 
 def test_a_client_that_reads_slowly_gets_everything(
-    server: Served, oracle: Oracle, closed: contextlib.ExitStack
+    patient: Served, oracle: Oracle, closed: contextlib.ExitStack
 ) -> None:
-    whole = httpx.get(f"{server.base}/openapi.json", headers={"accept-encoding": "identity"}, timeout=60).content
-    connection = closed.enter_context(server.open(receive_bytes=65_536))
+    whole = httpx.get(f"{patient.base}/openapi.json", headers={"accept-encoding": "identity"}, timeout=60).content
+    connection = closed.enter_context(patient.open(receive_bytes=65_536))
     connection.sendall(LARGEST * 8)
     found, begun = b"", time.monotonic()
-    while time.monotonic() - begun < 2 * SEND_S:
+    while time.monotonic() - begun < PATIENT_S + 1:
         found += connection.recv(16_384)
         time.sleep(0.02)
-    assert time.monotonic() - begun > SEND_S
     while found.count(whole) < 8:
         part = connection.recv(1_000_000)
         assert part
@@ -444,11 +462,13 @@ def test_a_websocket_without_messages_ends_or_waits(server: Served, closed: cont
     connection.sendall(UPGRADE)
     assert connection.recv(1_000).startswith(b"HTTP/1.1 101 ")
     connection.sendall(frame(BINARY, raw.connect()) + frame(BEGUN, b"a"))
-    connection.settimeout(2)
     end = time.monotonic() + WAIT_S
-    # uvicorn ends the connection. granian does, too, or reads no more, if much came before it looked at it.
-    ends = (ConnectionError, TimeoutError) if server.name == "granian" else ConnectionError
-    with contextlib.suppress(ends):
+    ends: tuple[type[OSError], ...] = (ConnectionError,)
+    if server.name == "granian":
+        # uvicorn ends the connection. granian does, too, or reads no more, if much came before it looked at it.
+        connection.settimeout(2)
+        ends = (ConnectionError, TimeoutError)
+    with contextlib.suppress(*ends):
         while time.monotonic() < end:
             connection.sendall(tiny * 1_000)
     assert time.monotonic() < end
@@ -544,13 +564,13 @@ def test_long_accept_headers_are_rejected_and_not_kept(server: Served, oracle: O
     assert choose_form.cache_info().currsize == kept
 
 
-def test_many_clients_at_once_are_served(server: Served) -> None:
+def test_many_clients_at_once_are_served(patient: Served) -> None:
     """Requests on kept connections are not disturbed by silent clients."""
     wrong: list[object] = []
     stop = threading.Event()
 
     def ask() -> None:
-        with httpx.Client(base_url=server.base, timeout=WAIT_S) as client:
+        with httpx.Client(base_url=patient.base, timeout=WAIT_S) as client:
             while not stop.is_set():
                 try:
                     status = client.get("/health").status_code
@@ -565,7 +585,7 @@ def test_many_clients_at_once_are_served(server: Served) -> None:
         each.start()
     end = time.monotonic() + 1
     while time.monotonic() < end:
-        with server.open():
+        with patient.open():
             pass
     stop.set()
     for each in threads:

@@ -167,7 +167,8 @@ class AwayStore:
 async def test_a_store_that_does_not_respond_is_down_and_the_others_are_not_affected(
     store: WritableStore, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
 ) -> None:
-    monkeypatch.setattr("api.gauges.READ_S", 0.2)
+    # The other store must respond within that time, too, and the machine may be busy.
+    monkeypatch.setattr("api.gauges.READ_S", 3.0)
     async with client_of({NETWORK: store, "away": AwayStore(hangs=hangs)}) as client:
         response = await client.get("/metrics")
     assert read_gauges(response, "away") == {"store_up": 0, "store_damaged": 0}

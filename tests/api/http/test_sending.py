@@ -35,6 +35,38 @@ class Client:
         return b"".join(each["body"] for each in self.parts)
 
 
+class OneByOne(Client):
+    """Takes one part whenever it may read."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        self.may_read.clear()
+
+
+class Clock:
+    """The time of an event loop, which passes only when a test says so, however long the machine takes."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+
+    def __call__(self) -> float:
+        return self._now
+
+    async def advance(self, seconds: float) -> None:
+        """Returns when everything that is due then has happened."""
+        self._now += seconds
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    loop = asyncio.get_running_loop()
+    found = Clock(loop.time())
+    monkeypatch.setattr(loop, "time", found)
+    return found
+
+
 def response(body: bytes = BODY, *, more_body: bool = False) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": more_body}
 
@@ -56,32 +88,24 @@ async def test_a_client_that_takes_nothing_is_disconnected() -> None:
         await Sending(0.05, 10**9).send({}, client.send, response())
 
 
-async def test_a_client_that_takes_a_part_now_and_then_is_not() -> None:
-    client = Client(reads=False)
-
-    async def read() -> None:
-        for _ in BODY[::PART_BYTES]:
-            await asyncio.sleep(0.1)
-            client.may_read.set()
-            await asyncio.sleep(0)
-            client.may_read.clear()
+async def test_a_client_that_takes_a_part_now_and_then_is_not(clock: Clock) -> None:
+    client = OneByOne(reads=False)
+    sent = asyncio.create_task(Sending(5, 10**9).send(client.scope, client.send, response()))
+    while not sent.done():
+        await clock.advance(4)
         client.may_read.set()
-
-    reading = asyncio.create_task(read())
-    await Sending(0.4, 10**9).send(client.scope, client.send, response())
-    await reading
+    await sent
     assert (client.is_aborted, client.body) == (False, BODY)
 
 
-async def test_beyond_the_bound_the_slowest_gives_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_beyond_the_bound_the_slowest_gives_room(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "RECENT_S", 0.0)
     responses = Sending(60, 3 * len(BODY))
     slow = [Client(reads=False) for _ in range(5)]
     tasks = []
     for each in slow:
         tasks.append(asyncio.create_task(responses.send(each.scope, each.send, response())))
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.05)
+        await clock.advance(0.01)
     assert [each.is_aborted for each in slow] == [True, True, False, False, False]
     reader = Client()
     await responses.send(reader.scope, reader.send, response())
@@ -92,11 +116,11 @@ async def test_beyond_the_bound_the_slowest_gives_room(monkeypatch: pytest.Monke
     assert sum(each.body == BODY for each in slow) == 2
 
 
-async def test_within_the_bound_a_client_that_just_took_something_stays() -> None:
+async def test_within_the_bound_a_client_that_just_took_something_stays(clock: Clock) -> None:
     responses = Sending(60, len(BODY))
     clients = [Client(reads=False) for _ in range(3)]
     tasks = [asyncio.create_task(responses.send(each.scope, each.send, response())) for each in clients]
-    await asyncio.sleep(0.02)
+    await clock.advance(0)
     # Two may wait for a moment, three may not.
     assert [each.is_aborted for each in clients] == [True, False, False]
     for each in clients:

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
-from tests.api.processes import SERVERS, free_port, permanode, started, wait_for
+from tests.api.processes import SERVERS, WAIT_S, free_port, permanode, started, wait_for
 from tests.api.served import SLOW_S
 
 pytestmark = pytest.mark.thorough
@@ -59,7 +59,7 @@ def server(folder: Path, network: str, log: Path, request: pytest.FixtureRequest
 def test_answers_of_each_kind(server: str, oracle: Oracle, log: Path) -> None:
     """Without an access log, they leave nothing in the log."""
     entry, milestone = oracle.entries[0], oracle.milestones[0]["milestone"]
-    with httpx.Client(base_url=server) as client:
+    with httpx.Client(base_url=server, timeout=WAIT_S) as client:
         message = client.get(f"/api/v1/messages/{entry['id']}")
         assert message.json() == {"data": entry["message"]}
         assert message.headers["content-type"] == "application/json"
@@ -89,7 +89,7 @@ def test_bytes_that_are_no_request_do_not_stop_it(server: str) -> None:
         b"\x00\x01\x02\r\n\r\n",
         b"GET /api/v1/messages/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     ):
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as connection:
             connection.sendall(garbage)
             assert b" 400 " in connection.recv(65536).split(b"\r\n")[0] + b" "
     assert httpx.get(f"{server}/health").status_code == 200
@@ -98,7 +98,7 @@ def test_bytes_that_are_no_request_do_not_stop_it(server: str) -> None:
 def raw(base: str, request: str) -> bytes:
     """All bytes of the response to a request that closes its connection."""
     host, port = base.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
+    with socket.create_connection((host, int(port)), timeout=WAIT_S) as connection:
         connection.sendall(f"{request}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))
 

@@ -12,7 +12,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.api.mqtt.reference_topics import Published, as_json
 
-WAIT_S = 10
+WAIT_S = 60
 
 
 class Listener:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+WAIT_S = 60
+
 PINGREQ, PINGRESP, DISCONNECT = b"\xc0\x00", b"\xd0\x00", b"\xe0\x00"
 
 
@@ -69,7 +71,7 @@ class Socket:
 
     async def get(self) -> Any:
         """The next message, or the code with which the application closes the connection."""
-        event = await asyncio.wait_for(self.events.get(), 5)
+        event = await asyncio.wait_for(self.events.get(), WAIT_S)
         return event["code"] if event["type"] == "websocket.close" else event["bytes"]
 
 
@@ -103,4 +105,4 @@ async def connected(
     finally:
         for _ in range(2):
             socket.inbox.put_nowait({"type": "websocket.disconnect"})
-        await asyncio.wait_for(serving, 5)
+        await asyncio.wait_for(serving, WAIT_S)

@@ -107,7 +107,7 @@ async def test_random_bytes_end_a_connection_or_are_packets(app: Any) -> None:
             socket.put(bytes(data))
             socket.inbox.put_nowait({"type": "websocket.disconnect"})
             while True:
-                event = await asyncio.wait_for(socket.events.get(), 5)
+                event = await asyncio.wait_for(socket.events.get(), raw.WAIT_S)
                 if event["type"] == "websocket.close":
                     assert event["code"] in (1000, PROTOCOL, POLICY)
                     ended += event["code"] == PROTOCOL

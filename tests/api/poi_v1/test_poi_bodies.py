@@ -77,8 +77,10 @@ async def test_a_body_is_read_no_further_than_its_bound(chrysalis: Any) -> None:
     assert (answer.status_code, answer.json()) == rejection(413, "body: expected at most 262144 bytes")
 
 
-async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_the_deadline(mount: NetworkMount) -> None:
-    app = create_app({"proving": mount}, "proving", ApiSettings(deadline_s=0.2))
+async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_the_deadline(
+    mount: NetworkMount, chrysalis: Any
+) -> None:
+    impatient = create_app({"proving": mount}, "proving", ApiSettings(deadline_s=0.2))
     scope: Json = {"type": "http", "method": "POST", "path": f"{BASE}/validate", "query_string": b"", "headers": []}
     sent: list[Any] = []
 
@@ -88,16 +90,16 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_the_deadli
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await asyncio.wait_for(app(scope, never, send), 30)
+    await asyncio.wait_for(impatient(scope, never, send), 30)
     assert sent[0]["status"] == 503
     sent.clear()
 
     async def gone() -> Any:
         return {"type": "http.disconnect"}
 
-    await app(scope, gone, send)
+    await chrysalis(scope, gone, send)
     assert sent[0]["status"] == 400
     for length in (b"262145", b"9" * 5000):
         sent.clear()
-        await app(scope | {"headers": [(b"content-length", length)]}, never, send)
+        await chrysalis(scope | {"headers": [(b"content-length", length)]}, never, send)
         assert sent[0]["status"] == 413

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing
@@ -60,7 +61,7 @@ from tests.etl.archive.test_merge import lines_of
 
 pytestmark = pytest.mark.thorough
 
-QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=8)
+QUICK = FetchSettings(timeout_s=20.0, backoff_s=0.01, tries=8)
 
 MESSAGE = re.compile(r"/(?:messages|blocks)/(?:0x)?([0-9a-f]{64})(?:/|$)")
 
@@ -309,20 +310,28 @@ def test_a_server_that_does_not_exist_is_reported_without_a_second_try(
 
 def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str, tmp_path: Path) -> None:
     fetch(ledger.store, [node], tmp_path / "whole", [(1, 12)], FetchSettings(max_bytes=200_000))
-    command = [sys.executable, "-c", "from cli.main import main; main()", "--debug", "fetch"]
-    command += ["--node", node, "--range", "1:13"]
-    command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
     variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for printed in process.stderr:
-        if json.loads(printed)["done"] >= 4:
-            break
-    process.send_signal(signal.SIGKILL)
-    process.wait(60)
-    process.stderr.close()
-    assert list((tmp_path / "killed").glob("*.part")), "killed too late"
-    done = subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True, text=True)
+    is_killed = threading.Event()
+
+    def spoil(path: str, nth: int) -> str | None:
+        """Holds up the fetch until it is killed."""
+        return "timeout" if path.endswith("/10") and not is_killed.is_set() else None
+
+    with proxied(node, spoil=spoil) as proxy:
+        command = [sys.executable, "-c", "from cli.main import main; main()", "--debug", "fetch"]
+        command += ["--node", proxy.url, "--range", "1:13"]
+        command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
+        process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        for printed in process.stderr:
+            if json.loads(printed)["done"] >= 4:
+                break
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        process.stderr.close()
+        is_killed.set()
+        assert list((tmp_path / "killed").glob("*.part")), "killed too late"
+        done = subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (held,) = re.findall(r"(\d+) already there", done.stdout)
     assert int(held) >= 4
@@ -751,7 +760,7 @@ def test_each_try_waits_twice_as_long_or_as_the_node_requires() -> None:
 async def test_a_node_that_is_busy_says_how_long(requested: str | None, waits: float) -> None:
     headers = {} if requested is None else {"retry-after": requested}
     answers = httpx.MockTransport(lambda request: httpx.Response(429, headers=headers))
-    async with Http("https://node", at_once=1, timeout_s=1.0) as node:
+    async with Http("https://node", at_once=1, timeout_s=30.0) as node:
         node._client = httpx.AsyncClient(transport=answers)
         with pytest.raises(Fault, match="429") as reported:
             await node.get("https://node/health", "application/json")

@@ -39,7 +39,7 @@ from tests.etl.archive.proxy import proxied
 
 pytestmark = pytest.mark.thorough
 
-QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=6, requests=4)
+QUICK = FetchSettings(timeout_s=20.0, backoff_s=0.01, tries=6, requests=4)
 MAINNET = StoreSettings("", "wormhole-mainnet")
 
 

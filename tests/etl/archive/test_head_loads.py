@@ -11,14 +11,15 @@ import pytest
 from etl import head_loads
 from etl.engine.faults import EngineError
 from etl.head_loads import HeadLoads
+from etl.head_process import LoadProcess
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE
+from tests.etl.commands import WAIT_S
 from tests.etl.conftest import ON_SAIL, Stores, Templates
 
 pytestmark = pytest.mark.loads
 
 FILES = [SAMPLE / name for name in ARCHIVE]
-WAIT_S = 30.0
 
 
 def processes() -> set[int]:
@@ -37,6 +38,8 @@ def test_a_killed_process_fails_one_load_and_a_successor_takes_over_without_a_ga
 ) -> None:
     monkeypatch.setattr(head_loads, "RENEW_MIB", 1)
     monkeypatch.setattr(head_loads, "RENEW_LOADS", 1)
+    may_succeed, is_ready = threading.Event(), LoadProcess.is_ready
+    monkeypatch.setattr(LoadProcess, "is_ready", lambda each: may_succeed.is_set() and is_ready(each))
     undisturbed, _ = Stores(tmp_path / "undisturbed", templates, settings=ON_SAIL).loaded("chrysalis")
     loading = Stores(tmp_path / "loaded", templates, settings=ON_SAIL)()
     loads = HeadLoads(loading.store, loading.settings)
@@ -54,6 +57,7 @@ def test_a_killed_process_fails_one_load_and_a_successor_takes_over_without_a_ga
         assert killed.pid not in both
         assert loads.load([SAMPLE / "pending.jsonl"]).pending > 0
         assert both <= processes()
+        may_succeed.set()
         wait_for(lambda: loads.load([], newest=60).run != "" and not both <= processes())
         assert both & processes()
     finally:

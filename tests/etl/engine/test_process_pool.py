@@ -41,7 +41,7 @@ def fail(number: int) -> int:
 def end_by_signal(number: int) -> int:
     if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(5)
+    time.sleep(60)
     return number
 
 
@@ -107,7 +107,7 @@ def test_a_killed_worker_ends_the_run_and_the_others_at_once() -> None:
     with pytest.raises(WorkerEnded, match=r"killed by SIGKILL.*memory.*run the load again") as ended:
         [*run_tasks(end_by_signal, range(4), processes=PROCESSES, size=LARGE)]
     assert "\n" not in str(ended.value)
-    assert time.monotonic() - started < 4.5
+    assert time.monotonic() - started < 50
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         process.kill()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()):
         assert time.monotonic() < end
         time.sleep(0.05)

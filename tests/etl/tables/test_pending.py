@@ -117,7 +117,10 @@ def check_lifetimes(loading: Loading, received_at: int) -> None:
     now = time.time()
     left = schema.PENDING_TTL_S - (int(now) - received_at)
     for seconds in lifetimes(loading, now):
-        assert abs(seconds - left) <= 2, "rows live as long as they were received ago, whenever they are written"
+        # Reading a cluster takes some of these seconds.
+        assert abs(seconds - left) < AGE_S / 60, (
+            "rows live as long as they were received ago, whenever they are written"
+        )
 
 
 def test_a_rebuild_into_a_new_store_has_the_pending_messages_too(

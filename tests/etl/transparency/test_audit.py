@@ -122,7 +122,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 def wait_for(url: str) -> None:
-    for _ in range(300):
+    for _ in range(1_200):
         try:
             if httpx.get(url).status_code == 200:
                 return
