@@ -12,7 +12,6 @@ Measured differences of Sail 0.7.2, and where each is handled:
 import atexit
 import os
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -51,8 +50,8 @@ an hour: 250 MiB in a load of a million messages.
 """
 
 NICENESS = 5
-"""Of Sail's threads, on Linux. They use all cores, and the thread that writes their rows into a store, the longest part
-of a load, would wait for a core.
+"""What Sail's threads have more than the process, on Linux. They use all cores, and the thread that writes their rows
+into a store, the longest part of a load, would wait for a core.
 """
 
 UNCOMPRESSED = ("grpc.compression_enabled_algorithms_bitset", 1)
@@ -140,8 +139,8 @@ def _started() -> "SparkConnectServer":
 
     def start() -> SparkConnectServer:
         if sys.platform == "linux":
-            # Of this thread, from which those of the server inherit it.
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+            # Adds to that of this thread, from which those of the server inherit it.
+            os.nice(NICENESS)
         server = SparkConnectServer()
         server.start()
         return server
