@@ -67,7 +67,7 @@ class Network:
     def wait_for(self, reached: Callable[[], bool]) -> None:
         end = time.monotonic() + WAIT_S
         while not reached():
-            assert time.monotonic() < end, "\n".join(each.said() for each in self.started)
+            assert time.monotonic() < end, "\n".join(each.printed() for each in self.started)
             time.sleep(0.2)
 
     def held(self) -> int:
@@ -86,7 +86,7 @@ class Network:
         for each in followers:
             os.kill(each.pid, signal.SIGTERM)
         for each in followers:
-            assert each.finish() == 0, each.said()
+            assert each.finish() == 0, each.printed()
 
     def check(self, part: Callable[[Rows], Rows] = lambda rows: rows) -> None:
         """The store contains the oracle ledger, and all milestones are marked as archived. `part`: what is compared."""
@@ -132,7 +132,7 @@ def test_two_followers_of_which_one_is_killed_and_a_manual_load_share_a_store(
         assert not killed.end_within(chance().uniform(0, 2))
         killed.kill()
         again = made.follow("one")
-        assert manual.finish() == 0, manual.said()
+        assert manual.finish() == 0, manual.printed()
         assert not again.end_within(0)
         assert not other.end_within(0)
         made.wait_for(made.is_whole)

@@ -318,13 +318,13 @@ def test_a_java_process_that_was_killed_during_a_load_and_the_next_load(stores: 
     flags = ("--store", loading.store.url, "--network", loading.store.network)
     process = permanode(*flags, "load", FIRST, *REST, "--genesis", GENESIS, cwd=tmp_path)
     try:
-        assert process.wait_for(lambda line: '"stage": "tables"' in line), process.said()
+        assert process.wait_for(lambda line: '"stage": "tables"' in line), process.printed()
         (java,) = (pid for pid in members_of(process.pid) if Path(f"/proc/{pid}/comm").read_text() == "java\n")
         os.kill(java, signal.SIGKILL)
-        assert process.finish() == 1, process.said()
+        assert process.finish() == 1, process.printed()
     finally:
         process.kill()
     (line,) = (line for line in process.err if line.startswith("permanode: "))
-    assert "Spark's Java process ended: something killed it, often for lack of memory (" in line, process.said()
+    assert "Spark's Java process ended: something killed it, often for lack of memory (" in line, process.printed()
     loading.load(FIRST, *REST, genesis=GENESIS)
     assert differing(loading, stores.loaded("chrysalis from genesis")[0]) == []
