@@ -119,8 +119,10 @@ async def test_beyond_the_bound_the_slowest_gives_room(clock: Clock, monkeypatch
 async def test_within_the_bound_a_client_that_just_took_something_stays(clock: Clock) -> None:
     responses = Sending(60, len(BODY))
     clients = [Client(reads=False) for _ in range(3)]
-    tasks = [asyncio.create_task(responses.send(each.scope, each.send, response())) for each in clients]
-    await clock.advance(0)
+    tasks = []
+    for each in clients:
+        tasks.append(asyncio.create_task(responses.send(each.scope, each.send, response())))
+        await clock.advance(0.01)
     # Two may wait for a moment, three may not.
     assert [each.is_aborted for each in clients] == [True, False, False]
     for each in clients:
