@@ -234,7 +234,7 @@ class Ledger:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
     def _known_to(self, step: StateStep) -> int:
-        """The milestone before the first one that spends an unknown output; the end of the step if there is none."""
+        """The milestone before the first one that spends an unknown output, else the end of the step."""
         near = step.found.near
         if near is not None and not near.changes["address"].null_count:
             return step.to

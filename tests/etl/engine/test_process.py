@@ -100,7 +100,7 @@ def test_a_second_load_is_rejected_and_names_the_first(ended: Ended) -> None:
     run = json.loads(ended.out[-1])["run"]
     assert (code, out) == (1, [])
     assert len(err) == 1
-    assert f"{socket.gethostname()}:{ended.pid}" in err[0]
+    assert f"process {ended.pid} on {socket.gethostname()}, run " in err[0]
     assert run in err[0]
 
 

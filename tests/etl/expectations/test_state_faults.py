@@ -15,7 +15,7 @@ from db.connect import open_adapter
 from db.queries.analytics import ANALYSED
 from etl import runs
 from etl.expectations.comparison import WrongRows
-from etl.ledger_state import advance, changes
+from etl.ledger_state import changes, state_frames
 from etl.writers import few_rows, few_run
 from tests.etl import stardust_archives
 from tests.etl.archives import write
@@ -69,8 +69,8 @@ OF_SMALL_LEDGER: dict[str, tuple[ModuleType, str, Fault, str]] = {
         "ledger_updates_by_milestone",
     ),
     "an amount off by one": (few_rows, "is_spent_BOOLEAN", one_more("amount_BIGINT"), "ledger_updates_by_milestone"),
-    "a balance off by one": (advance, "balance", one_more("balance"), "address_balances"),
-    "a movement off by one": (advance, "counterparties", one_more("amount"), "address_movements"),
+    "a balance off by one": (state_frames, "balance", one_more("balance"), "address_balances"),
+    "a movement off by one": (state_frames, "counterparties", one_more("amount"), "address_movements"),
     "a hint of another partition": (few_rows, "ms_range_id_1", one_more("ms_range_id_1"), "addresses_hints"),
 }
 
