@@ -6,7 +6,6 @@ again. So Sail writes rows unsorted, in shares of ascending hashes, and this pro
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from db.model import Order, Table, Type
 from db.schema.dialects import spark_type
-from etl.engine.columns import bytes_at, schema_of
+from etl.engine.columns import balanced, bytes_at, schema_of
 from etl.engine.current import on_sail
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
@@ -140,4 +139,4 @@ def _share(name: str, shares: int) -> Column:
     head = bytes_at(name, HASH_OFFSETS[name] + 1, 2)
     bounds = (-(-share * 65_536 // shares) for share in range(1, shares))
     # Bytes are compared directly: Spark converts bytes to numbers by way of text.
-    return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
+    return balanced(Column.__add__, [F.lit(0), *((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds)])
