@@ -29,10 +29,13 @@ from etl.tables.splits import SPLITS
 from etl.writers.publish import Publication
 
 MILESTONES_AT_ONCE = 1_000
-"""Milestones whose spent outputs this process holds at a time."""
+"""Milestones whose spent outputs this process holds at a time, near the frontier."""
 
 PARTITIONS_AT_ONCE = 1_000
 """Partitions that are cleaned in one transaction."""
+
+HINTS = schema.unspent_hints
+"""Its rows are the partitions of unspent_outputs."""
 
 SPENT = pa.schema(
     {
@@ -59,7 +62,7 @@ def compact(publication: Publication) -> int:
         return 0
     found = far(publication, genesis, frontier, frontier)
     spent = found.changes.where(F.col("is_spent") & (F.col("milestone_index") <= dead_to))
-    return clean(publication, spent, found.ranges, genesis, dead_to)
+    return clean(publication, partitions(publication, spent, found.ranges, genesis), dead_to)
 
 
 def compact_behind(publication: Publication, genesis: int, frontier: int) -> None:
@@ -73,16 +76,15 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
     if dead_to - looked_to > margin + publication.settings.ledger_near:
         compact(publication)
         return
-    while looked_to < dead_to:
-        first, looked_to = looked_to + 1, min(dead_to, looked_to + MILESTONES_AT_ONCE)
-        spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
-        owners = reads.owners([bytes.fromhex(output_id) for output_id in spent], genesis)
-        rows = [
-            (output_id, output_type, address, created, stardust, data, looked_to, True)
-            for output_id, (output_type, address, _, created, stardust, data) in owners.items()
-        ]
-        ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
-        clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)
+    # Partitions of busy addresses are those of many milestones, and are cleaned once.
+    folders = []
+    for first in range(looked_to + 1, dead_to + 1, MILESTONES_AT_ONCE):
+        found = _partitions_of_store(publication, genesis, first, min(dead_to, first + MILESTONES_AT_ONCE - 1))
+        folders.append(publication.staging.write("cleaned", tables.conform(found, HINTS).frame))
+    every = publication.spark.read.schema(tables.ddl_of(HINTS, HINTS.names)).parquet(*map(str, folders))
+    clean(publication, every.distinct(), dead_to)
+    for folder in folders:
+        publication.staging.free(folder)
 
 
 def clean_behind(publication: Publication, step: StateStep, dead_to: int) -> None:
@@ -95,18 +97,33 @@ def clean_behind(publication: Publication, step: StateStep, dead_to: int) -> Non
     # Only rows that existed before. Outputs created since then are written only if they are unspent.
     spent = step.applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= step.frontier))
     spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
-    clean(publication, spent, step.found.ranges, step.genesis, dead_to)
+    clean(publication, partitions(publication, spent, step.found.ranges, step.genesis), dead_to)
 
 
-def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int, dead_to: int) -> int:
-    """Cleans the partitions of outputs (SPENT) that were created in these ranges and spent by `dead_to`. Returns the
-    number of deleted rows.
-    """
+def partitions(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int) -> DataFrame:
+    """The partitions of outputs (SPENT) that were created in these ranges, each once."""
     existing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
     hot = few_rows(publication.spark, SPLITS, existing) if existing else None
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
-    partitions = unspent.partitions(spent, placement, genesis).distinct()
-    staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
+    return unspent.partitions(spent, placement, genesis).distinct()
+
+
+def _partitions_of_store(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
+    """The `partitions` of the outputs that these milestones spent, from the store."""
+    reads = publication.reads
+    spent = [row["output_id"] for row in reads.ledger_updates(first, last) if row["is_spent"]]
+    owners = reads.owners([bytes.fromhex(output_id) for output_id in spent], genesis)
+    rows = [
+        (output_id, output_type, address, created, stardust, data, last, True)
+        for output_id, (output_type, address, _, created, stardust, data) in owners.items()
+    ]
+    ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
+    return partitions(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis)
+
+
+def clean(publication: Publication, found: DataFrame, dead_to: int) -> int:
+    """Cleans the `partitions` of outputs that were spent by `dead_to`. Returns the number of deleted rows."""
+    staged = publication.staging.stage(tables.conform(found, HINTS))
     deleted = clean_partitions(publication.store, publication.reads, iter(staged.rows()), dead_to)
     staged.drop()
     return deleted

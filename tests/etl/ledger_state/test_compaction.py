@@ -19,6 +19,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.queries import outputs
 from etl import runs
+from etl.ledger_state import compaction
 from etl.ledger_state.compaction import clean_partitions
 from etl.store_reads import StoreReads
 from tests.api.test_time_travel import held_at
@@ -102,11 +103,25 @@ def whole(stores: Stores) -> Loading:
 
 
 @pytest.mark.parametrize("ledger_near", [pytest.param(0, marks=pytest.mark.slow), 10_000], ids=["far", "near"])
-def test_loads_compact_as_they_go_on(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
+def test_loads_compact_as_they_go_on(
+    stores: Stores, tmp_path: Path, ledger_near: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each partition is examined once in a load, although outputs of many milestones are in it."""
+    monkeypatch.setattr(compaction, "MILESTONES_AT_ONCE", 4)
+    examined = list[Any]()
+    own = compaction._cleaned
+
+    def cleaned(batch: Any, reads: Any, partition: Any, dead_to: int) -> int:
+        examined.append(partition)
+        return own(batch, reads, partition, dead_to)
+
+    monkeypatch.setattr(compaction, "_cleaned", cleaned)
     loading = stores(TINY, ledger_near=ledger_near, ledger_margin=MARGIN, bulk_share=0.5)
     files = milestones(tmp_path, *range(1, 51))
     for start, end in ((0, 30), (30, 50)):
         assert loading.load(*files[start:end], genesis=GENESIS).ledger_index == end
+        assert len(examined) == len(set(examined)) > 10
+        examined.clear()
     rows = loading.rows()
     check_state(rows)
     asyncio.run(check_unspent(loading.store))
