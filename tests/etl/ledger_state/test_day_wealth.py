@@ -221,49 +221,47 @@ def load_and_die(
     assert ledger_index in {row["ledger_index"] for row in loading.rows()[table.name]}
 
 
-LISTS = pytest.mark.parametrize("table", [schema.distribution, schema.rich_list], ids=lambda each: each.name)
+LISTS = (schema.distribution, schema.rich_list)
 
 
 @on(CASSANDRA)
-@LISTS
-def test_a_list_that_a_killed_load_left_is_gone_after_the_next_load(
+def test_lists_that_killed_loads_left_are_gone_after_the_next_load(
     everywhere: Stores,
     tmp_path: Path,
     lines: list[Json],
     first_states: dict[int, State],
     monkeypatch: pytest.MonkeyPatch,
-    table: Table,
 ) -> None:
-    """It was written for milestone 15, which the next load passes."""
+    """They were written for milestones 15 and 16, which the next load passes."""
     loading, genesis = new_store(everywhere, tmp_path, ledger_near=NEAR)
     loading.load(write(tmp_path / "8.jsonl", lines[:8]), genesis=genesis)
-    load_and_die(loading, write(tmp_path / "15.jsonl", lines[8:15]), monkeypatch, table, 15)
-    loading.load(write(tmp_path / "all.jsonl", lines[15:]))
+    for table, end in zip(LISTS, (15, 16), strict=True):
+        load_and_die(loading, write(tmp_path / f"{end}.jsonl", lines[8:end]), monkeypatch, table, end)
+    loading.load(write(tmp_path / "all.jsonl", lines[16:]))
     check(loading, first_states, {0, 8, *ends().values()})
     assert differing(checked(loading)) == []
 
 
 @on(CASSANDRA)
-@LISTS
-def test_a_list_that_is_not_whole_is_not_served(
+def test_lists_that_are_not_whole_are_not_served(
     everywhere: Stores,
     tmp_path: Path,
     lines: list[Json],
     first_states: dict[int, State],
     monkeypatch: pytest.MonkeyPatch,
-    table: Table,
 ) -> None:
-    """A killed load of a store of an older version, whose ledger index is beyond the days that it lists."""
+    """Killed loads of a store of an older version, whose ledger index is beyond the days that it lists."""
     loading, genesis = new_store(everywhere, tmp_path, ledger_near=NEAR)
     loading.load(write(tmp_path / "some.jsonl", lines[:20]), genesis=genesis)
     with closing(open_store(loading.store, writable=True)) as store, store.batch() as batch:
         batch.delete(schema.keyspace_info, (advance.DAYS_RANKED,))
-        batch.delete(schema.distribution, (SETTINGS.network, 13))
-        batch.delete(schema.rich_list, (SETTINGS.network, 13))
-    load_and_die(loading, write(tmp_path / "more.jsonl", lines[20:]), monkeypatch, table, 13)
-    with closing(open_store(loading.store)) as store:
-        app = create_app({"made": NetworkMount(store, SETTINGS.network, HRP)}, "made", ApiSettings())
-        asyncio.run(check_not_kept(app, 13))
+        for table in LISTS:
+            batch.delete(table, (SETTINGS.network, 13))
+    for table in LISTS:
+        load_and_die(loading, write(tmp_path / "more.jsonl", lines[20:]), monkeypatch, table, 13)
+        with closing(open_store(loading.store)) as store:
+            app = create_app({"made": NetworkMount(store, SETTINGS.network, HRP)}, "made", ApiSettings())
+            asyncio.run(check_not_kept(app, 13))
     loading.load(write(tmp_path / "more.jsonl", lines[20:]))
     check(loading, first_states, {0, *ends().values()})
 
