@@ -46,7 +46,7 @@ FIRST_NEAR = 1_000
 
 NEAR_PART = 3
 """The part of a ledger's milestones that are applied as quickly from the store as by joins over all of them (measured:
-docs/performance.md). Only the joins need memory that grows with the ledger.
+decisions/0056). Only the joins need memory that grows with the ledger.
 """
 
 STEPS_KEPT = 10
