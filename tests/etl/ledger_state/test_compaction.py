@@ -120,7 +120,7 @@ def test_loads_compact_as_they_go_on(
     files = milestones(tmp_path, *range(1, 51))
     for start, end in ((0, 30), (30, 50)):
         assert loading.load(*files[start:end], genesis=GENESIS).ledger_index == end
-        assert len(examined) == len(set(examined)) > 10
+        assert len(examined) == len(set(examined)) > 0
         examined.clear()
     rows = loading.rows()
     check_state(rows)
