@@ -62,7 +62,7 @@ def compact(publication: Publication) -> int:
         return 0
     found = far(publication, genesis, frontier, frontier)
     spent = found.changes.where(F.col("is_spent") & (F.col("milestone_index") <= dead_to))
-    return clean(publication, partitions(publication, spent, found.ranges, genesis), dead_to)
+    return clean(publication, partitions_of(publication, spent, found.ranges, genesis), dead_to)
 
 
 def compact_behind(publication: Publication, genesis: int, frontier: int) -> None:
@@ -97,10 +97,10 @@ def clean_behind(publication: Publication, step: StateStep, dead_to: int) -> Non
     # Only rows that existed before. Outputs created since then are written only if they are unspent.
     spent = step.applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= step.frontier))
     spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
-    clean(publication, partitions(publication, spent, step.found.ranges, step.genesis), dead_to)
+    clean(publication, partitions_of(publication, spent, step.found.ranges, step.genesis), dead_to)
 
 
-def partitions(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int) -> DataFrame:
+def partitions_of(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int) -> DataFrame:
     """The partitions of outputs (SPENT) that were created in these ranges, each once."""
     existing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
     hot = few_rows(publication.spark, SPLITS, existing) if existing else None
@@ -109,7 +109,7 @@ def partitions(publication: Publication, spent: DataFrame, ranges: Iterable[int]
 
 
 def _partitions_of_store(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
-    """The `partitions` of the outputs that these milestones spent, from the store."""
+    """The `partitions_of` the outputs that these milestones spent, from the store."""
     reads = publication.reads
     spent = [row["output_id"] for row in reads.ledger_updates(first, last) if row["is_spent"]]
     owners = reads.owners([bytes.fromhex(output_id) for output_id in spent], genesis)
@@ -118,11 +118,11 @@ def _partitions_of_store(publication: Publication, genesis: int, first: int, las
         for output_id, (output_type, address, _, created, stardust, data) in owners.items()
     ]
     ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
-    return partitions(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis)
+    return partitions_of(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis)
 
 
 def clean(publication: Publication, found: DataFrame, dead_to: int) -> int:
-    """Cleans the `partitions` of outputs that were spent by `dead_to`. Returns the number of deleted rows."""
+    """Cleans partitions (of `partitions_of`) with outputs spent by `dead_to`. Returns the number of deleted rows."""
     staged = publication.staging.stage(tables.conform(found, HINTS))
     deleted = clean_partitions(publication.store, publication.reads, iter(staged.rows()), dead_to)
     staged.drop()

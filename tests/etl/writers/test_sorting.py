@@ -41,7 +41,9 @@ def test_shares_of_hashes_follow_each_other(sail: SparkSession, tmp_path: Path, 
     write_sorted(frame, tmp_path / "rows", count)
     shares = [(tmp_path / "rows" / f"share={each}").glob("*.parquet") for each in range(count)]
     numbers = [sum(pq.read_metadata(file).num_rows for file in share) for share in shares]
-    assert ROWS / count / 2 < min(numbers) <= max(numbers) < ROWS / count * 2
+    assert sum(numbers) == ROWS
+    # Four standard deviations of the number of even hashes in a share.
+    assert max(abs(number - ROWS / count) for number in numbers) < 4 * (ROWS / count) ** 0.5
     found = pa.Table.from_batches(rows_in_order(frame, tmp_path / "rows"))
     expected = sorted(zip(ids, range(ROWS), strict=True))
     assert [*zip(found["message_id"].to_pylist(), found["milestone_index"].to_pylist(), strict=True)] == expected
