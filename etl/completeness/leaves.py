@@ -17,9 +17,6 @@ from ledger.crypto.log_tree import HASH_BYTES, packed_root
 LEAVES = pa.schema({"place": pa.binary(), "leaf": pa.binary(), "hash": pa.binary(HASH_BYTES)})
 """Family and key; the encoded leaf; its hash. Ascending by place."""
 
-BATCH = 65_536
-"""Leaves of each child that a merge holds at once."""
-
 _ONE = pa.scalar(1, pa.uint64())
 
 _ROOT = -HASH_BYTES
