@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
@@ -91,6 +92,18 @@ def _lint(command: list[str]) -> int:
     return done.returncode
 
 
+def _download_jars() -> None:
+    """Downloads the jars of the connector and of Cassandra, which takes a minute, mostly waiting. If it fails, the
+    tests that need them try again, and report why.
+    """
+    from etl.engine.spark.jars import CONNECTOR, jar_cache, resolve_jars
+    from etl.writers.cassandra_java import cassandra_jars
+
+    with suppress(OSError, RuntimeError):
+        resolve_jars(jar_cache(""), CONNECTOR)
+        cassandra_jars()
+
+
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
@@ -108,12 +121,14 @@ def run_tests(
 
     Example: ./permanode test -- tests/ledger -k milestone
     """
-    install_tools()
     chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
     # A debugger in a named test needs a single process.
     shared = [f"--numprocesses={processes}", "--dist=loadscope", "--no-loadscope-reorder"]
     suite = ["pytest", *chosen, *(arguments or shared)]
-    with ThreadPoolExecutor(len(LINTERS)) as pool:
+    with ThreadPoolExecutor(len(LINTERS) + 1) as pool:
+        if not (fast or arguments):
+            pool.submit(_download_jars)
+        install_tools()
         linters = [pool.submit(_lint, command) for command in LINTERS]
         if arguments:
             wait(linters)

@@ -79,7 +79,9 @@ def _download(cache: Path, jars: Sequence[Jar]) -> None:
     module.write_text(_ivy(jars))
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
     pattern = str(scratch / "[artifact]-[revision](-[classifier]).[ext]")
-    command = [java(), "-jar", str(ivy), "-cache", str(scratch / "ivy"), "-ivy", str(module), "-retrieve", pattern]
+    # It ends before the optimizing compiler pays off: 14 s of CPU time instead of 30 for the jars of Cassandra.
+    command = [java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", str(ivy)]
+    command += ["-cache", str(scratch / "ivy"), "-ivy", str(module), "-retrieve", pattern]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         names = ", ".join(jar.name for jar in jars)
