@@ -40,6 +40,12 @@ def sample() -> list[Json]:
     return [orjson.loads(line) for line in _raw_sample()]
 
 
+def line_of(number: int) -> Json:
+    """One of them."""
+    found: Json = orjson.loads(_raw_sample()[number - 1])
+    return found
+
+
 @cache
 def oracle() -> list[Json]:
     """The same milestones as node JSON, in white-flag order."""

@@ -3,7 +3,6 @@
 Apart from eras, it uses no project code. A form returns the bytes of a file with one milestone.
 """
 
-import copy
 import struct
 from base64 import b64encode
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import orjson
 
 from ledger.eras import STARDUST, Eras
 from tests.etl.archives import Json, dump, eras_of
-from tests.reference import read_lines
+from tests.reference import read_lines, read_text
 from tests.reference_stardust import ORACLE, payload_slice
 
 NETWORK = "permatest-2"
@@ -27,18 +26,24 @@ def eras() -> Eras:
 
 
 @cache
+def _lines() -> list[str]:
+    return read_text(ORACLE / "milestones.jsonl").splitlines()
+
+
+@cache
 def _oracle() -> list[Json]:
-    return read_lines(ORACLE / "milestones.jsonl")
+    return oracle()
 
 
 def oracle() -> list[Json]:
     """The ledger's lines, by milestone from 1. Tests may change these copies."""
-    return copy.deepcopy(_oracle())
+    return [orjson.loads(line) for line in _lines()]
 
 
 def line_of(number: int) -> Json:
     """One of them."""
-    return copy.deepcopy(_oracle()[number - 1])
+    found: Json = orjson.loads(_lines()[number - 1])
+    return found
 
 
 @cache

@@ -28,7 +28,7 @@ from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
 from tests.db.stores import MIGRATIONS, first_form
-from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
+from tests.etl.archives import ARCHIVE, Json, line_of, oracle, write
 from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
@@ -75,7 +75,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
     """One file per milestone."""
-    return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
+    return [write(folder / f"{number}.log", [line_of(number)]) for number in numbers]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 oracle's expectations.
 """
 
-import copy
 import random
 from collections import Counter
 from dataclasses import replace
@@ -17,6 +16,7 @@ from db import schema
 from tests.etl.archives import Json, write
 from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, Loading, Stores, mounted, on
 from tests.etl.ledger_state.test_ledger import state
+from tests.etl.stardust_archives import line_of
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check
 from tests.etl.test_stardust_oracle import NETWORK, oracle
@@ -44,7 +44,7 @@ def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
     """One file per milestone."""
-    return [write(folder / f"{number}.jsonl", [oracle()[number - 1]]) for number in numbers]
+    return [write(folder / f"{number}.jsonl", [line_of(number)]) for number in numbers]
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def reasons(loading: Loading) -> dict[str, int]:
 def test_reasons_missing_in_the_source_are_the_oracle_s_and_a_wrong_one_is_named(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:
-    lines: list[Any] = copy.deepcopy(oracle())
+    lines: list[Any] = oracle()
     stated = {each["id"]: each["conflictReason"] for each in expected()["conflicts"]}
     assert len(stated) == 28
     assert set(stated.values()) == {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
@@ -229,7 +229,7 @@ def snapshot_after(index: int) -> bytes:
         if each["metadata"]["milestoneIndexBooked"] <= index
         and (not each["metadata"]["isSpent"] or each["metadata"]["milestoneIndexSpent"] > index)
     }
-    milestone = oracle()[index - 1]["milestone"]
+    milestone = line_of(index)["milestone"]
     option = next(
         each for line in oracle() for each in line["milestone"]["payload"].get("options", ()) if each["type"] == 1
     )
