@@ -22,6 +22,7 @@ def standalone(folder: Path, python: Path, spark: Path, *, workers: int, cores: 
         "SPARK_HOME": str(spark),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
     }
     listen = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]

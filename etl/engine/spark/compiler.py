@@ -39,6 +39,13 @@ def compiler_options(span: Span, scratch: Path) -> list[str]:
     return [*late_optimization(), *optimize_per_row(scratch, generated=span is Span.MINUTES)]
 
 
+def executor_options(span: Span) -> list[str]:
+    """Returns the Java options for executors of a run of that duration. The file of directives is not on their
+    machines.
+    """
+    return quick_compiler_only() if span in (Span.SECONDS, Span.MINUTE) else []
+
+
 def quick_compiler_only() -> list[str]:
     """Disables the optimizing compiler. The code cache is larger than its default of 48 MB, which one load fills.
 

@@ -21,7 +21,7 @@ from etl.engine.java import require_java
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Planning, Span
 from etl.engine.spark.class_archive import class_archive
-from etl.engine.spark.compiler import compiler_options
+from etl.engine.spark.compiler import compiler_options, executor_options
 from etl.engine.spark.executors import DIRECTORY, pack_environment
 from etl.engine.spark.gateway import spark_context
 from etl.engine.spark.jars import CONNECTOR, jar_cache, resolve_jars
@@ -84,7 +84,7 @@ def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterat
         # Options of a write may contain a secret, and plans show them. Spark hides only some by itself.
         "spark.sql.redaction.options.regex": "(?i)url|secret|password",
         "spark.sql.session.timeZone": "UTC",
-        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.executor.extraJavaOptions": shlex.join(["-Duser.timezone=UTC", *executor_options(span)]),
         "spark.executorEnv.TZ": "UTC",
         "spark.sql.parquet.compression.codec": "snappy",
         # As all other writers have them. INT96, the default, is deprecated and has no statistics.
