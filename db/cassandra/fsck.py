@@ -16,6 +16,9 @@ from db.store import Row, Unreadable
 RANGES = 256
 """Parts of the token ring that are read one after another, so that an unreadable file hides only some rows."""
 
+FEW_ROWS = 10_000
+"""A table with fewer rows is read at once: a query for each part would take longer than its rows."""
+
 FIRST_TOKEN, TOKENS = -(2**63), 2**64
 ROWS_BETWEEN_REPORTS = 10_000
 
@@ -34,7 +37,8 @@ def find_damage(
     """
     for table in tables:
         number = 0
-        for bounds in _token_ranges():
+        is_small = retry(partial(_has_few_rows, session, keyspace, table), retry_s)
+        for bounds in _token_ranges(at_once=is_small):
             part = _Part(session, keyspace, table, bounds, chunk_size)
             rows, found = retry(partial(part.read, partial(checked, table.name), number), retry_s)
             number += rows
@@ -74,17 +78,27 @@ def read_rows(
 
     Raises StoreUnavailable if no quorum returns some of them.
     """
-    for bounds in _token_ranges():
+    for bounds in _token_ranges(at_once=_has_few_rows(session, keyspace, table)):
         rows = session.pages(_select(table, keyspace, names), bounds)
         while some := [tuple(row[name] for name in names) for row in islice(rows, at_once)]:
             yield some
 
 
-def _token_ranges() -> Iterator[tuple[int, int]]:
-    """The first and last token of each part of the ring."""
-    for part in range(RANGES):
-        low = FIRST_TOKEN + TOKENS // RANGES * part
-        yield low, low + TOKENS // RANGES - 1
+def _has_few_rows(session: CassandraSession, keyspace: str, table: Table) -> bool:
+    """Whether a table has few rows, and all of them can be read."""
+    cql = f"SELECT {', '.join(table.names)} FROM {keyspace}.{table.name} LIMIT {FEW_ROWS}"
+    try:
+        return sum(1 for _ in session.pages(cql, ())) < FEW_ROWS
+    except ReplicasFailed:
+        return False
+
+
+def _token_ranges(*, at_once: bool) -> Iterator[tuple[int, int]]:
+    """The first and last token of each part of the ring; `at_once`: of the whole ring."""
+    parts = 1 if at_once else RANGES
+    for part in range(parts):
+        low = FIRST_TOKEN + TOKENS // parts * part
+        yield low, low + TOKENS // parts - 1
 
 
 def _of_row(table: Table, keyspace: str, row: Row, chunk_size: int) -> Iterator[Damage]:

@@ -39,9 +39,7 @@ def test_an_adapter_has_the_signatures_of_the_port(store, port):
         assert inspect.iscoroutinefunction(found) == inspect.iscoroutinefunction(wanted), name
 
 
-def test_a_check_names_messages_whose_bytes_have_another_hash(store, monkeypatch):
-    # A check of a cluster sends a query for each table and each of 256 parts of the ring.
-    monkeypatch.setattr("db.cassandra.fsck.RANGES", 4)
+def test_a_check_names_messages_whose_bytes_have_another_hash(store):
     rows = [(blake2b(each, digest_size=32).digest(), each, 7) for each in (b"a", b"b")]
     put(store, schema.messages, ("message_id", "message", "milestone_index"), [*rows, (C, b"c", 9)])
     progress = []

@@ -9,6 +9,7 @@ import math
 import re
 import time
 from contextlib import closing
+from hashlib import blake2b
 from types import SimpleNamespace
 
 import pytest
@@ -436,23 +437,64 @@ def test_a_row_that_is_sent_again_replaces_no_later_one(relay, cassandra_setting
 AWAY = ("unavailable", "overloaded", "read timeout", "silent")
 
 
-@pytest.mark.parametrize("answer", AWAY)
-def test_a_check_waits_for_a_cluster_that_is_unavailable_and_reports_no_damage(
-    relay, cassandra_settings, monkeypatch, answer
-):
-    monkeypatch.setattr("db.cassandra.fsck.RANGES", 1)
-    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing(answer, at=0):
+@pytest.mark.parametrize(("answer", "at"), [*((answer, 0) for answer in AWAY), ("unavailable", 1)])
+def test_a_check_waits_for_a_cluster_that_is_unavailable_and_reports_no_damage(relay, cassandra_settings, answer, at):
+    """The first query of a table finds out whether it has few rows; the second one reads them."""
+    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing(answer, at=at):
         assert list(store.check(100, lambda *_: None)) == []
         assert relay.failed == 1
         assert store.damage() is None
 
 
-def test_a_check_names_what_replicas_cannot_read(relay, cassandra_settings, monkeypatch):
-    monkeypatch.setattr("db.cassandra.fsck.RANGES", 1)
-    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing("read failure", at=0):
-        (found,) = store.check(100, lambda *_: None)
-    assert (found.table, found.place) == ("messages", f"tokens {-(2**63)} to {2**63 - 1}")
+QUARTER = 2**62
+
+
+@pytest.mark.parametrize(
+    ("few", "at", "place"),
+    [
+        (10, 1, f"tokens {-2 * QUARTER} to {2 * QUARTER - 1}"),
+        (1, 1, f"tokens {-2 * QUARTER} to {-QUARTER - 1}"),
+        (1, 4, f"tokens {QUARTER} to {2 * QUARTER - 1}"),
+    ],
+)
+def test_a_check_names_what_replicas_cannot_read(relay, cassandra_settings, monkeypatch, few, at, place):
+    """The query at 0 finds out whether there are few rows. Then they are read at once, or in four parts."""
+    monkeypatch.setattr("db.cassandra.fsck.RANGES", 4)
+    monkeypatch.setattr("db.cassandra.fsck.FEW_ROWS", few)
+    with closing(reopened(through(relay, cassandra_settings))) as store:
+        with store.batch() as batch:
+            batch.upsert(schema.messages, ("message_id", "message"), [(blake2b(b"a", digest_size=32).digest(), b"a")])
+        with relay.failing("read failure", at=at):
+            (found,) = store.check(100, lambda *_: None)
+    assert (found.table, found.place) == ("messages", place)
     assert "ReadFailure" in found.cause
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Statements of queries whose rows come in pages, with their values."""
+    found = []
+    pages = CassandraSession.pages
+    monkeypatch.setattr(CassandraSession, "pages", lambda self, *given: found.append(given) or pages(self, *given))
+    return found
+
+
+def test_a_table_that_cannot_be_read_at_once_is_read_in_parts(relay, cassandra_settings, monkeypatch, sent):
+    monkeypatch.setattr("db.cassandra.fsck.RANGES", 4)
+    with closing(reopened(through(relay, cassandra_settings))) as store, relay.failing("read failure", at=0):
+        assert list(store.check(100, lambda *_: None)) == []
+    assert [len(values) for _, values in sent[:7]] == [0, 2, 2, 2, 2, 0, 2]
+
+
+@pytest.mark.parametrize(("few", "queries"), [(301, 2), (300, 257)])
+def test_few_rows_are_read_at_once_and_others_in_parts(cassandra_settings, monkeypatch, sent, few, queries):
+    monkeypatch.setattr("db.cassandra.fsck.FEW_ROWS", few)
+    columns, rows = ("ms_range_id", "milestone_index"), [(index // 3, index) for index in range(300)]
+    with closing(reopened(cassandra_settings)) as store:
+        with store.batch() as batch:
+            batch.upsert(schema.sync, columns, rows)
+        found = [row for some in store.native_rows(schema.sync, columns, 50) for row in some]
+    assert (sorted(found), len(sent)) == (rows, queries)
 
 
 def test_a_check_of_a_cluster_that_stays_away_ends_with_an_error(relay, cassandra_settings, monkeypatch):
