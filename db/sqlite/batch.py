@@ -5,10 +5,12 @@ Rows are counted as they pass, because SQLite does not count rows that already e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 import apsw
 
@@ -21,6 +23,8 @@ from db.sqlite.partition_numbers import PartitionNumbers
 from db.sqlite.plans import delete_sql, upsert_sql
 from db.sqlite.stored_form import NUMBER, is_placed, partitions_table, rows_table, stored_tables
 from db.store import RowBatches, StoreError, Value
+
+T = TypeVar("T")
 
 CHECKING_THREADS = 4
 
@@ -121,35 +125,54 @@ class SqliteBatch:
 def check_built(generation: Path) -> None:
     """Raises StoreError unless all pages of a finished generation are intact and its tables are consistent."""
 
-    def check(table: str) -> list[str | int]:
-        with closing(connect_finished(generation)) as connection:
-            return [answer for (answer,) in connection.execute(f"PRAGMA quick_check({table})")]
+    def check(connection: apsw.Connection, table: str) -> list[str | int]:
+        return [answer for (answer,) in connection.execute(f"PRAGMA quick_check({table})")]
 
-    with closing(connect_finished(generation)) as connection:
+    connect = partial(connect_finished, generation)
+    with closing(connect()) as connection:
         tables = list_tables(connection)
-    with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
-        for answer in pool.map(check, tables):
-            if answer != ["ok"]:
-                raise StoreError(f"the new generation is damaged: {answer[0]}")
-    for _, meaning in disagreements(partial(connect_finished, generation)):
+    for answer in _in_threads(connect, check, tables):
+        if answer != ["ok"]:
+            raise StoreError(f"the new generation is damaged: {answer[0]}")
+    for _, meaning in disagreements(connect):
         raise StoreError(f"the new generation is inconsistent: {meaning}")
 
 
 def disagreements(connect: Callable[[], apsw.Connection]) -> list[tuple[str, str]]:
-    """The tables of a generation that contradict others, and how. `connect` opens it, for each query once."""
+    """The tables of a generation that contradict others, and how. `connect` opens it, several times."""
 
-    def count(query: str) -> int:
-        with closing(connect()) as connection:
-            return sum(found for (found,) in connection.execute(query))
+    def count(connection: apsw.Connection, query: str) -> int:
+        return sum(found for (found,) in connection.execute(query))
 
     with closing(connect()) as connection:
         # A generation may have an earlier form, and does not have the later tables yet during a migration.
         names = {*list_tables(connection)}
-        checks = [each for each in DISAGREEMENTS if names.issuperset(stored_tables(each[0]))]
-        with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
-            counts = [*pool.map(count, [query for _, _, query in checks])]
-    counted = zip(checks, counts, strict=True)
+    checks = [each for each in DISAGREEMENTS if names.issuperset(stored_tables(each[0]))]
+    counted = zip(checks, _in_threads(connect, count, [query for _, _, query in checks]), strict=True)
     return [(table.name, f"{found} {meaning}") for (table, meaning, _), found in counted if found]
+
+
+def _in_threads(
+    connect: Callable[[], apsw.Connection], run: Callable[[apsw.Connection, str], T], items: Sequence[str]
+) -> list[T]:
+    """The results of `run`, in order, from CHECKING_THREADS threads. Each has a connection of its own: to open one, and
+    to read its schema, takes longer than a small table.
+    """
+    waiting: SimpleQueue[int] = SimpleQueue()
+    for at in range(len(items)):
+        waiting.put(at)
+    found: dict[int, T] = {}
+
+    def work() -> None:
+        with closing(connect()) as connection, suppress(Empty):
+            while True:
+                at = waiting.get_nowait()
+                found[at] = run(connection, items[at])
+
+    with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
+        for each in [pool.submit(work) for _ in range(CHECKING_THREADS)]:
+            each.result()
+    return [found[at] for at in range(len(items))]
 
 
 def list_tables(connection: apsw.Connection) -> list[str]:
