@@ -38,6 +38,9 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 
 T = TypeVar("T")
 
+GC_THRESHOLD = (20_000, 10, 10)
+"""Gain: the collector used 17 s of 166 s of CPU time of tests that create many applications, and uses 9 s."""
+
 HEAP = "2g"
 """Memory of the session's server, which has keyspaces for each suite. With 512 MB it crashed during a run."""
 
@@ -116,6 +119,7 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(*GC_THRESHOLD)
 
 
 def pytest_unconfigure() -> None:
