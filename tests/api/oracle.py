@@ -5,8 +5,8 @@ pending messages by descending id, then messages by descending milestone and id.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -196,12 +196,19 @@ class Oracle:
     def address_outputs(self, address: str, *, output_type: int | None, include_spent: bool) -> list[str]:
         found = [
             key
-            for key, each in self.outputs.items()
-            if each["output"]["address"]["address"] == address
-            and output_type in (None, each["output"]["type"])
-            and (include_spent or not each["isSpent"])
+            for key in self._outputs_of[address]
+            if output_type in (None, self.outputs[key]["output"]["type"])
+            and (include_spent or not self.outputs[key]["isSpent"])
         ]
         return sorted(found, key=lambda key: (self.milestone_of[self.outputs[key]["messageId"]], key), reverse=True)
+
+    @cached_property
+    def _outputs_of(self) -> Mapping[str, list[str]]:
+        """Address → its outputs."""
+        found = defaultdict[str, list[str]](list)
+        for key, each in self.outputs.items():
+            found[each["output"]["address"]["address"]].append(key)
+        return found
 
     def all_outputs(self, address: str) -> list[str]:
         return self.address_outputs(address, output_type=None, include_spent=True)

@@ -79,7 +79,8 @@ def test_every_operation_is_found_as_starlette_would_find_it() -> None:
     paths = ["/" + "/".join(parts) for parts in combinations(5)]
     for path in paths:
         scope = {"type": "http", "path": path, "method": "GET", "root_path": ""}
-        theirs = [route for route in every if route.matches(scope)[0] is Match.FULL]
+        # Starlette's own first step, because most of 600 routes end there.
+        theirs = [each for each in every if each.path_regex.match(path) and each.matches(scope)[0] is Match.FULL]
         node: Any = router.root
         for segment in path[1:].split("/"):
             node = node and (node.literal.get(segment) or (node.parameter if segment else None))
