@@ -7,7 +7,7 @@ fixture says otherwise.
 import gc
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -200,11 +200,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        # One JVM runs many tests. An archive of its classes takes 45 s of CPU time, and the next start gains 9 s.
-        patch.setattr("etl.engine.spark.session.class_archive", lambda cache, classpath: nullcontext([]))
-        with engine_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
-            yield session
+    with engine_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
+        yield session
     gc.collect()
 
 

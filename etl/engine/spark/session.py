@@ -123,7 +123,7 @@ def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterat
             "-Duser.timezone=UTC",
             *collector_options(span),
             *compiler_options(span, Path(scratch)),
-            *stack.enter_context(_prepared_jvm(cache / "beside" if cluster else cache, jars)),
+            *stack.enter_context(_prepared_jvm(cache / "beside" if cluster else cache, jars, span)),
         ]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
@@ -171,10 +171,10 @@ def _partitions(span: Span, cores: int) -> int:
 
 
 @contextmanager
-def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
+def _prepared_jvm(cache: Path, jars: Sequence[Path], span: Span) -> Iterator[list[str]]:
     """Yields Java options that reduce Spark's logging and use the class archive in that directory.
 
-    An archive is for one class path. If SPARK_CONF_DIR is set, yields no options.
+    An archive is for one class path. A run of seconds does not write it. If SPARK_CONF_DIR is set, yields no options.
     """
     if "SPARK_CONF_DIR" in os.environ:
         yield []
@@ -185,7 +185,7 @@ def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
     os.environ["SPARK_CONF_DIR"] = str(empty)
     classpath = (*jars, *sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")))
     try:
-        with class_archive(cache, classpath) as options:
+        with class_archive(cache, classpath, may_write=span is not Span.SECONDS) as options:
             yield [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}", *options]
     finally:
         del os.environ["SPARK_CONF_DIR"]
