@@ -93,14 +93,12 @@ def _lint(command: list[str]) -> int:
 
 
 def _download_jars() -> None:
-    """Downloads the jars of the connector and of Cassandra, which takes a minute, mostly waiting. If it fails, the
-    tests that need them try again, and report why.
+    """Downloads the jars of Cassandra, which takes a minute, mostly waiting. If it fails, the tests that need them try
+    again, and report why.
     """
-    from etl.engine.spark.jars import CONNECTOR, jar_cache, resolve_jars
     from etl.writers.cassandra_java import cassandra_jars
 
     with suppress(OSError, RuntimeError):
-        resolve_jars(jar_cache(""), CONNECTOR)
         cassandra_jars()
 
 
