@@ -435,10 +435,12 @@ def test_a_client_that_never_stops_sending_does_not_stop_others(
     head, begin, tiny = TINY[what]
     block = tiny * (1_000_000 // len(tiny))
     is_served, end = threading.Event(), time.monotonic() + WAIT_S
+    opened: list[socket.socket] = []
 
     def flood() -> None:
         while not is_served.is_set() and time.monotonic() < end:
             with server.open() as connection, contextlib.suppress(OSError):
+                opened.append(connection)
                 connection.sendall(head)
                 connection.recv(65_536)
                 connection.sendall(begin)
@@ -452,6 +454,10 @@ def test_a_client_that_never_stops_sending_does_not_stop_others(
         assert client.get(f"{server.base}/health").status_code == 200
     is_early = time.monotonic() < end
     is_served.set()
+    for each in opened:
+        # The server may read no more of it: then the last block waits.
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
     thread.join()
     assert is_early, "the server answered when the other client had stopped"
 
