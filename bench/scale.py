@@ -1,7 +1,7 @@
 """A large store filled in steps: speed and memory of each load, then hot keys, analytics and `rebuild`.
 
     python -m bench.scale --folder DIR [--protocol stardust] [--messages 20000000] [--step 2000000] [--engine sail]
-                          [--free-gb 8] [--no-rebuild] [--cluster]
+                          [--free-gb 8] [--no-rebuild] [--cluster] [--continue]
 
 A generated ledger continues from step to step: one tag has a quarter of the messages, one address, like that of an
 exchange, a third of all outputs. Each step is generated, loaded by `permanode load` from the genesis on (tables, ledger
@@ -11,7 +11,8 @@ early. Memory is the largest sum of resident sizes of the process and its descen
 
 Then `permanode serve` (one worker on loopback, one connection) answers the pages of the hottest tag and address, one
 after the other: pages 1 and 10,000 are read again TIMES times. At the end `permanode analytics --all` runs, and
-`permanode rebuild` into a second store beside the first. DIR keeps both.
+`permanode rebuild` into a second store beside the first. DIR keeps both, and the state of the generator after the last
+step: with --continue the ledger grows from there, also if the bench was killed.
 
 With --cluster the store is a keyspace on three Cassandra nodes with three replicas, the engine is Spark on a standalone
 cluster of three workers, and `rebuild` writes SSTables. All of them run on loopback and end with the bench.
@@ -20,11 +21,11 @@ cluster of three workers, and `rebuild` writes SSTables. All of them run on loop
 import argparse
 import json
 import os
+import pickle
 import shutil
 import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
@@ -47,47 +48,53 @@ HOT_TAGS, HOT_OUTPUTS = 0.4, 0.35
 
 PAGE_SIZE, FAR, TIMES, SHOWN = 100, 10_000, 50, 8
 
-
-def steps(tangle: Tangle, folder: Path, messages: int, step: int) -> Iterator[Path]:
-    """Generates the archives of the steps, and deletes each when the next one is taken."""
-    made, place = 0, folder / "step"
-    try:
-        while made < messages:
-            started = time.perf_counter()
-            expected = write_archive(tangle, place, min(step, messages - made))
-            made += expected["messages"]
-            print(f"generated {expected['messages']:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
-            yield place
-            shutil.rmtree(place)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+STATE = "ledger.pickle"
 
 
-def filled(options: argparse.Namespace, tangle: Tangle, place: Place, store: StoreSettings, lake: Path) -> int:
-    """Loads the steps that the disk has space for, and returns the number of messages."""
-    total, stored, folder = 0, 0.0, options.folder
-    for archive in steps(tangle, folder, options.messages, options.step):
-        growth = stored * options.step / total if total else 0.0
+@dataclass
+class Ledger:
+    """The generated ledger, and how many of its messages are in the store."""
+
+    tangle: Tangle
+    messages: int = 0
+
+    def save(self, file: Path) -> None:
+        """Replaces the file in one step."""
+        part = file.with_suffix(".part")
+        part.write_bytes(pickle.dumps(self))
+        part.replace(file)
+
+
+def filled(options: argparse.Namespace, ledger: Ledger, place: Place, store: StoreSettings, lake: Path) -> None:
+    """Loads the steps that the disk has space for."""
+    folder, archive = options.folder, options.folder / "step"
+    while ledger.messages < options.messages:
+        stored = gigabytes(place.files)
+        growth = stored * options.step / ledger.messages if ledger.messages else 0.0
         needed, free = 2 * growth + options.free_gb, shutil.disk_usage(folder).free / GB
         if free < needed:
-            print(f"ends after {total:,} messages: {free:.1f} GB are free, the next step needs {needed:.1f}")
+            print(f"ends after {ledger.messages:,} messages: {free:.1f} GB are free, the next step needs {needed:.1f}")
             break
         if free < stored + needed:
             print(f"into the served generation: a new one would need {stored + needed:.1f} GB, {free:.1f} are free")
             os.environ["PERMANODE_ETL_BULK_SHARE"] = "1"
+        shutil.rmtree(archive, ignore_errors=True)
+        started = time.perf_counter()
+        made = write_archive(ledger.tangle, archive, min(options.step, options.messages - ledger.messages))["messages"]
+        print(f"generated {made:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
         print(machine())
-        genesis = () if total else ("--genesis", str(archive / "genesis.json"))
+        genesis = () if ledger.messages else ("--genesis", str(archive / "genesis.json"))
         done = load(store, place.master, archive, *genesis)
         check(done.report, archive)
-        total += done.report["messages"]
-        show(f"{total:,}", done)
-        stored = gigabytes(place.files)
+        ledger.messages += made
+        ledger.save(folder / STATE)
+        show(f"{ledger.messages:,}", done)
         sizes = (
-            f"{name} {size:.2f} GB, {size * GB / total:,.0f} bytes per message"
-            for name, size in (("store", stored), ("lake", gigabytes(lake)))
+            f"{name} {size:.2f} GB, {size * GB / ledger.messages:,.0f} bytes per message"
+            for name, size in (("store", gigabytes(place.files)), ("lake", gigabytes(lake)))
         )
         print(f"{'':10} {'; '.join(sizes)}", flush=True)
-    return total
+    shutil.rmtree(archive, ignore_errors=True)
 
 
 class Client:
@@ -151,7 +158,9 @@ def shown(name: str, done: Run, messages: int) -> None:
 def main() -> None:
     """Runs the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="where the store is made; must not exist")
+    parser.add_argument(
+        "--folder", type=Path, required=True, help="where the store is made; exists with --continue only"
+    )
     parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="protocol of the ledger")
     parser.add_argument("--messages", type=int, default=20_000_000, help="size of the ledger")
     parser.add_argument("--step", type=int, default=2_000_000, help="messages of a step")
@@ -159,30 +168,38 @@ def main() -> None:
     parser.add_argument("--free-gb", type=float, default=8, help="gigabytes of the disk that stay free")
     parser.add_argument("--rebuild", action=argparse.BooleanOptionalAction, default=True, help="also rebuild the store")
     parser.add_argument("--cluster", action="store_true", help="fill three Cassandra nodes from a Spark cluster")
+    parser.add_argument("--continue", dest="goes_on", action="store_true", help="go on with the store in DIR")
     options = parser.parse_args()
+    if options.goes_on and options.cluster:
+        parser.error("--continue: the nodes of --cluster end with the bench")
     options.folder = options.folder.absolute()
-    options.folder.mkdir(parents=True)
+    saved = options.folder / STATE
+    if options.goes_on and not saved.exists():
+        parser.error(f"--continue: {saved} does not exist; no step was loaded")
+    options.folder.mkdir(parents=True, exist_ok=options.goes_on)
     lake, genesis = options.folder / "lake", options.folder / "genesis.json"
     os.environ["PERMANODE_ETL_ENGINE"] = SPARK if options.cluster else options.engine
     os.environ["PERMANODE_ETL_LAKE"] = str(lake)
     made_of = SETTINGS[options.protocol](hot_tag=HOT_TAGS, hot_address=HOT_OUTPUTS)
-    tangle = tangle_of(made_of)
-    genesis.write_text(json.dumps(tangle.genesis()))
+    ledger = Ledger(tangle_of(made_of))
+    if options.goes_on:
+        ledger = pickle.loads(saved.read_bytes())  # noqa: S301 (this bench wrote the file)
+    genesis.write_text(json.dumps(ledger.tangle.genesis()))
     if options.protocol == "stardust":
         os.environ["PERMANODE_STORE_PROTOCOL_PARAMETERS"] = str(genesis)
     chosen = clustered(options.folder, made_of.network) if options.cluster else embedded(options.folder)
     with chosen as place:
         store = StoreSettings(url=place.url, network=made_of.network)
         migrate(store)
-        total = filled(options, tangle, place, store, lake)
+        filled(options, ledger, place, store, lake)
         largest = (f"{name} {size}" for name, size in islice(place.largest().items(), SHOWN))
         print(f"largest partitions: {', '.join(largest)}", flush=True)
         show_pages(store, hot_address(made_of))
-        shown("analytics", run(store, place.master, "analytics", "--all", "--json"), total)
+        shown("analytics", run(store, place.master, "analytics", "--all", "--json"), ledger.messages)
         if options.rebuild:
             again = replace(store, url=place.again)
             migrate(again)
-            shown("rebuild", run(again, place.master, "rebuild", "--json", *place.bulk), total)
+            shown("rebuild", run(again, place.master, "rebuild", "--json", *place.bulk), ledger.messages)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def gigabytes(folder: Path) -> float:
 def embedded(folder: Path) -> Iterator[Place]:
     """A SQLite store."""
     store = folder / "store"
-    store.mkdir(parents=True)
+    store.mkdir(parents=True, exist_ok=True)
     yield Place(
         f"sqlite:///{store}", f"sqlite:///{folder / 'again'}", "local[*]", (), store, lambda: _rows_of_partitions(store)
     )

@@ -7,14 +7,13 @@ What an alias or NFT owns is spent in its transitions. Every output is far above
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import count
 from random import Random
 
 from bench import stardust_chains as chains
 from bench.stardust_draft import Draft, owed, owner, sign, tokens, unlocker
 from bench.stardust_faults import FAULTS, LEAST
 from bench.tangle import GeneratorSettings
-from bench.traffic import WALLETS, Consumed, Issued, Traffic
+from bench.traffic import WALLETS, Consumed, Issued, Traffic, numbers
 from ledger.chrysalis.values import UtxoInput
 from ledger.ids import output_id
 from ledger.stardust.chains import chain_name
@@ -69,7 +68,7 @@ class StardustTraffic(Traffic):
         self._milestone = 0
         self._spent: dict[UtxoInput, int] = {}
         self._locked: list[tuple[int, int, UtxoInput]] = []
-        self._lockings = count()
+        self._lockings = numbers()
         self._faulty: dict[tuple[UtxoInput, ...], Conflict] = {}
         self._aliases: list[UtxoInput] = []
         self._nfts: list[UtxoInput] = []

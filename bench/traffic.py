@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import count
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -56,13 +55,23 @@ class TrafficSettings:
     data_bytes: int = field(default=600, metadata={"help": "largest size of tagged data; the mean is a quarter of it"})
 
 
+def numbers() -> Iterator[int]:
+    """0, 1, 2 and so on, as an iterator that can be pickled with its position."""
+    return iter(range(2**62))
+
+
 class Wallet:
     """An Ed25519 key with its address (33 bytes, type first)."""
 
     def __init__(self, seed: str) -> None:
+        self._seed = seed
         self._key = Ed25519PrivateKey.from_private_bytes(blake2b(seed.encode(), digest_size=32).digest())
         self.public_key = self._key.public_key().public_bytes_raw()
         self.address = ed25519_address(self.public_key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keys of `cryptography` cannot be pickled.
+        return Wallet, (self._seed,)
 
     def sign(self, message: bytes) -> bytes:
         """The 64-byte signature of `message`."""
@@ -103,7 +112,7 @@ class Traffic(ABC):
         self._purses: list[list[UtxoInput]] = [[each] for each in self.genesis]
         self._reserved: list[UtxoInput] = []
         self._fresh: list[tuple[UtxoInput, Output, bytes]] = []
-        self._rare_tags, self._rare_outputs = count(), count()
+        self._rare_tags, self._rare_outputs = numbers(), numbers()
         self._recent: deque[tuple[Transaction, Consumed]] = deque(maxlen=128)
 
     @abstractmethod

@@ -5,6 +5,7 @@ signatures. The serializer here is itself compared with the shipped sample, whic
 """
 
 import json
+import pickle
 import struct
 from collections import Counter
 from hashlib import blake2b
@@ -17,7 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from bench.chrysalis_tangle import ChrysalisTangle
 from bench.generate import generate, write_archive
-from bench.tangle import GeneratorSettings
+from bench.stardust_tangle import StardustTangle
+from bench.stardust_traffic import StardustSettings
+from bench.tangle import GeneratorSettings, Tangle
 from tests.conftest import SAMPLE
 
 SUPPLY = 2_779_530_283_277_761
@@ -375,6 +378,16 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(tmp_path: P
         return b"".join(files[name] for name in logs)
 
     assert text(archive("longer", "a", 400)).startswith(text(first))
+
+
+@pytest.mark.parametrize(
+    "tangle", [ChrysalisTangle(GeneratorSettings(rare=0.3)), StardustTangle(StardustSettings(rare=0.3))], ids=["1", "2"]
+)
+def test_a_tangle_that_was_pickled_goes_on_with_the_same_lines(tangle: Tangle) -> None:
+    assert sum(1 for _ in islice(tangle.milestones(), 10)) == 10
+    again = pickle.loads(pickle.dumps(tangle))  # noqa: S301 (made here)
+    expected = [line.form for line in islice(tangle.milestones(), 10)]
+    assert [line.form for line in islice(again.milestones(), 10)] == expected != []
 
 
 def test_files_follow_each_other_and_counts_are_those_of_the_lines(tmp_path: Path) -> None:
