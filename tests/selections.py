@@ -47,6 +47,7 @@ def addressed(era: str) -> dict[str, list[Selectable]]:
     return _by(era, "addresses")
 
 
+@cache
 def _by(era: str, name: str) -> dict[str, list[Selectable]]:
     found: dict[str, list[Selectable]] = {}
     for each in selectable(era):

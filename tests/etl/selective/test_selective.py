@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def a_store(stores: Stores, era: str, **settings: Any) -> Loading:
     return stores(network=NETWORKS[era], eras={"coordinator_keys": tuple(keys(era))} | settings)
 
 
+@cache
 def an_address(era: str) -> str:
     """The address with the fewest messages."""
     return min(addressed(era), key=lambda each: len(addressed(era)[each]))
@@ -79,9 +81,10 @@ def filters(era: str) -> list[str]:
     return [f"tag:0x{TAG}", f"address:0x{an_address(era)}"]
 
 
-def selected(era: str) -> set[str]:
+@cache
+def selected(era: str) -> frozenset[str]:
     """The messages that these filters select, and those that carry milestones."""
-    return of([*tagged(era)[TAG], *addressed(era)[an_address(era)]], era)
+    return frozenset(of([*tagged(era)[TAG], *addressed(era)[an_address(era)]], era))
 
 
 def of(some: Iterable[Selectable], era: str) -> set[str]:
