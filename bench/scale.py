@@ -64,6 +64,12 @@ class Ledger:
         part.write_bytes(pickle.dumps(self))
         part.replace(file)
 
+    @classmethod
+    def read(cls, file: Path) -> "Ledger":
+        """Reads what `save` wrote. As with any pickle, nobody else may have written the file."""
+        found: Ledger = pickle.loads(file.read_bytes())  # noqa: S301 (`save` wrote it)
+        return found
+
 
 def filled(options: argparse.Namespace, ledger: Ledger, place: Place, store: StoreSettings, lake: Path) -> None:
     """Loads the steps that the disk has space for."""
@@ -181,9 +187,7 @@ def main() -> None:
     os.environ["PERMANODE_ETL_ENGINE"] = SPARK if options.cluster else options.engine
     os.environ["PERMANODE_ETL_LAKE"] = str(lake)
     made_of = SETTINGS[options.protocol](hot_tag=HOT_TAGS, hot_address=HOT_OUTPUTS)
-    ledger = Ledger(tangle_of(made_of))
-    if options.goes_on:
-        ledger = pickle.loads(saved.read_bytes())  # noqa: S301 (this bench wrote the file)
+    ledger = Ledger.read(saved) if options.goes_on else Ledger(tangle_of(made_of))
     genesis.write_text(json.dumps(ledger.tangle.genesis()))
     if options.protocol == "stardust":
         os.environ["PERMANODE_STORE_PROTOCOL_PARAMETERS"] = str(genesis)

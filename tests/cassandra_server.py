@@ -43,7 +43,7 @@ QUICK = (
     # By default it is 2 ms, for which an idle server uses 3 % of a core.
     "-Dcassandra.approximate_time_precision_ms=20",
 )
-"""Options with which a server that lives for minutes starts sooner."""
+"""Options with which a server that lives for minutes starts sooner, and uses less of the processor."""
 
 FORGETFUL = "-Dcassandra.test.flush_local_schema_changes=false"
 """For a server that is never restarted: it creates tables several times as fast, and keeps them only until it ends."""

@@ -21,7 +21,7 @@ def jar(tmp_path: Path) -> Path:
 def run(cache: Path, jar: Path, *, ends: bool = True, may_write: bool = True) -> str:
     """Returns a JVM's archive option. If that option writes the archive, a JVM that `ends` by itself writes it."""
     with class_archive(cache, [jar], may_write=may_write) as options:
-        option = next((each for each in options if not each.startswith("-Xlog")), "")
+        (option,) = [each for each in options if not each.startswith("-Xlog")] or [""]
         if ends and option.startswith(WRITES):
             Path(option.removeprefix(WRITES)).write_bytes(b"archive")
     return option

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from etl.engine.java import java
-from etl.engine.spark.compiler import GENERATED, directives
+from etl.engine.spans import Span
+from etl.engine.spark.compiler import GENERATED, compiler_options, directives, executor_options
 from etl.engine.spark.gateway import NOISE
 
 
@@ -26,3 +27,10 @@ def test_a_jvm_takes_them_and_what_it_says_of_them_is_known_as_noise(tmp_path: P
     (line,) = reported(tmp_path, text)
     assert line in NOISE
     assert reported(tmp_path, text.replace("Exclude", "Excluded")) != [line]
+
+
+def test_executors_of_short_runs_compile_as_their_driver_does(tmp_path: Path) -> None:
+    for span in (Span.SECONDS, Span.MINUTE):
+        assert executor_options(span) == compiler_options(span, tmp_path) != []
+    for span in (Span.ANALYTICS, Span.MINUTES):
+        assert executor_options(span) == []

@@ -55,7 +55,7 @@ def time_of(index: int) -> int:
 def lines() -> list[Json]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StardustTangle, "_timestamp", lambda _, index: time_of(index))
-        return made_lines(COUNT, replace(SETTINGS, milestone_size=10))
+        return made_lines(COUNT, replace(SETTINGS, milestone_size=20))
 
 
 @pytest.fixture(scope="module")
