@@ -231,7 +231,8 @@ def job(
 def verify(
     context: typer.Context,
     milestones: Annotated[
-        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded. Default: all.")
+        str | None,
+        typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded. Default: all in the lake."),
     ] = None,
     level: Annotated[
         Literal["believed", "merkle", "signed", "full"] | None,
@@ -241,7 +242,7 @@ def verify(
 ) -> None:
     """Verifies milestones again from the bytes in the lake, and prints the proof level that each reaches and why.
 
-    Exit code 3: some milestones do not reach the required level, or the lake has none of these milestones.
+    Exit code 3: some milestones do not reach the required level, or the lake does not have them.
 
     Example: permanode verify 1:1001 --level full
     """
@@ -252,7 +253,7 @@ def verify(
     with shown() as notify:
         done = runs.verify(store, etl, first=first, last=last, level=level, notify=notify)
     proved = [dataclasses.asdict(each) for each in done.proved]
-    values = {"level": done.level, "milestones": proved, "lake": done.held}
+    values = {"level": done.level, "milestones": proved, "below": done.below, "lake": done.held}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(proved_lines(done, milestones)))
     raise typer.Exit(0 if done.is_reached else WITH_REJECTS)
 

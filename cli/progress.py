@@ -148,7 +148,10 @@ def proved_lines(found: "Audit", wanted: str | None) -> list[str]:
     if not found.proved:
         held = f"none of the milestones {wanted}; it has {in_words(found.held)}" if wanted else "no milestones"
         return [wrapped("", f"the lake has {held}")]
-    return [wrapped(f"{word((each.first, each.last)):<24}{each.level:<12}", each.reason) for each in found.proved]
+    lines = [wrapped(f"{word((each.first, each.last)):<24}{each.level:<12}", each.reason) for each in found.proved]
+    if found.may_have_more:
+        lines.append(wrapped("", f"there may be more; {found.below:,} milestones are below {found.level}"))
+    return lines
 
 
 def fault_line(fault: "Fault") -> str:

@@ -196,12 +196,9 @@ def verify(
     level: str | None = None,
     notify: Notify = quiet,
 ) -> Audit:
-    """Verifies the milestones of [first, last) in the lake again. Raises what etl.verification.audit.audit raises."""
-    with open_run(store_settings, settings, notify) as publication:
-        end = MAX_MILESTONE_INDEX if last is None else last - 1
-        wanted = None if first is None and last is None else [(first or 0, end)]
-        with watched(publication.spark, "verify", notify):
-            return audit(publication, wanted, level)
+    """Verifies milestones again from the lake, as etl.verification.audit.audit says, which also says what it raises."""
+    with open_run(store_settings, settings, notify) as publication, watched(publication.spark, "verify", notify):
+        return audit(publication, first, last, level)
 
 
 def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:

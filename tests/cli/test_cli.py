@@ -292,7 +292,7 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     def verify(*_: object, notify: object, **options: object) -> Audit:
         requested.append(options)
         proved = [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
-        return Audit(level, proved, [(1, 50)])
+        return Audit(level, proved, [(1, 50)], below=code // 3)
 
     monkeypatch.setattr("etl.runs.verify", verify)
     command = ["--store", "sqlite:///nowhere", "--network", "permatest-1", "verify"]
@@ -304,8 +304,9 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     )
     reported = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
     assert requested[1] == {"first": None, "last": None, "level": None}
-    assert (reported["level"], reported["milestones"][0]) == (
+    assert (reported["level"], reported["below"], reported["milestones"][0]) == (
         level,
+        code // 3,
         {"first": 3, "last": 7, "level": "full", "reason": ""},
     )
 
@@ -322,12 +323,13 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
 def test_verify_of_milestones_that_the_lake_does_not_have_names_those_that_it_has(
     wanted: list[str], held: Intervals, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: Audit("signed", [], held))
+    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: Audit("signed", [], held, 0))
     done = CliRunner().invoke(cli.app, [*STORE, "verify", *wanted])
     assert (done.exit_code, done.stdout) == (3, f"{text}\n")
     reported = CliRunner().invoke(cli.app, [*STORE, "verify", *wanted, "--json"])
     assert reported.exit_code == 3
-    assert json.loads(reported.stdout) == {"level": "signed", "milestones": [], "lake": [[*each] for each in held]}
+    lake = [[*each] for each in held]
+    assert json.loads(reported.stdout) == {"level": "signed", "milestones": [], "below": 0, "lake": lake}
 
 
 STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]

@@ -55,7 +55,7 @@ def long_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     reason = "the Merkle root of the milestone is not that of its messages, " * 4
     proved = [Proved(10**8, 2 * 10**8, "believed", reason)]
-    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: Audit("signed", proved, [(1, 10**9)]))
+    monkeypatch.setattr("etl.runs.verify", lambda *_, **__: Audit("signed", proved, [(1, 10**9)], 10**8 + 1))
     monkeypatch.setattr("etl.runs.compact_lake", lambda *_, **__: {"messages": 10**6, "milestones": 1})
     for name in ("load", "rebuild", "analytics"):
         monkeypatch.setattr(f"etl.runs.{name}", lambda *_, **__: long_report())

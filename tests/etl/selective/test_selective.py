@@ -188,7 +188,7 @@ def test_a_cluster_has_the_same_rows(everywhere: Stores, parts: dict[str, Loadin
 def test_every_stored_message_is_verified_again(parts: dict[str, Loading], era: str) -> None:
     loading = parts[era]
     found = runs.verify(loading.store, loading.settings)
-    assert found == Audit("signed", [Proved(1, LAST, "signed", "")], [(1, LAST)])
+    assert found == Audit("signed", [Proved(1, LAST, "signed", "")], [(1, LAST)], 0)
     with pytest.raises(ValueError, match="the lake keeps a selection"):
         runs.verify(loading.store, loading.settings, level="full")
 

@@ -2,12 +2,15 @@
 order of loading.
 """
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from db.intervals import Intervals, of_indices
 from etl import iota_steps, runs
+from etl.verification import audit
 from etl.verification.audit import Audit, Proved
 from ledger.stardust import codec as stardust
 from ledger.stardust.json import milestone_json
@@ -125,5 +128,29 @@ def test_verify_finds_a_link_that_a_lake_of_before_holds(stores: Stores, tmp_pat
         Proved(5, 5, "incomplete", misnamed(wrong, line_of(6))),
         Proved(6, 6, "incomplete", reason),
     ]
-    assert runs.verify(loading.store, loading.settings) == Audit("merkle", proved, [(4, 6)])
+    assert runs.verify(loading.store, loading.settings) == Audit("merkle", proved, [(4, 6)], below=2)
     assert runs.verify(loading.store, loading.settings, first=6, last=7).proved == proved[2:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audit, "SHOWN", 1)
+        # What is not shown counts, too.
+        cut = runs.verify(loading.store, loading.settings, last=10)
+        assert cut == Audit("merkle", proved[:1], [(4, 6)], below=5)
+        assert not cut.is_reached
+
+
+def test_verify_names_requested_milestones_that_the_lake_does_not_have(stores: Stores, tmp_path: Path) -> None:
+    loading = stores((7, 3), NETWORK)
+    loading.load(write(tmp_path / "apart.jsonl", map(dump, [line_of(5), line_of(6), line_of(9)])))
+    held, found = [(5, 6), (9, 9)], partial(runs.verify, loading.store, loading.settings)
+
+    def missing(first: int, last: int) -> Proved:
+        return Proved(first, last, "missing", "the lake does not have them")
+
+    proved = [Proved(5, 6, "merkle", ""), Proved(9, 9, "merkle", "")]
+    assert found() == Audit("merkle", proved, held, below=0)
+    between = [proved[0], missing(7, 8), proved[1]]
+    assert found(first=5) == found(last=10) == Audit("merkle", between, held, below=2)
+    around = [missing(1, 4), *between, missing(10, 20)]
+    assert found(first=0, last=21) == Audit("merkle", around, held, below=17)
+    DeltaTable(f"{runs.lake_path(loading.store, loading.settings)}/messages").delete("milestone_index = 6")
+    assert found() == Audit("merkle", [Proved(5, 5, "merkle", ""), missing(6, 6), proved[1]], held, below=1)

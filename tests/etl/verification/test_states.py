@@ -151,9 +151,11 @@ def test_full_is_proved_to_the_top_and_once_more_from_the_lake(stores: Stores) -
     assert (report.exit_code, report.faults) == (0, [])
     assert sync(loading) == dict.fromkeys(range(1, 51), "full")
     verify, held = partial(runs.verify, loading.store, loading.settings), [(1, 50)]
-    assert verify(level="full") == Audit("full", [Proved(1, 50, "full", "")], held)
-    assert verify(first=3, last=9) == Audit("signed", [Proved(3, 8, "signed", "")], held)
-    assert verify(first=51, last=99) == Audit("signed", [], held)
+    assert verify(level="full") == Audit("full", [Proved(1, 50, "full", "")], held, below=0)
+    assert verify(first=3, last=9) == Audit("signed", [Proved(3, 8, "signed", "")], held, below=0)
+    proved = [Proved(41, 50, "full", ""), Proved(51, 59, "missing", "the lake does not have them")]
+    assert verify(first=41, last=60, level="full") == Audit("full", proved, held, below=9)
+    assert verify(first=51, last=99) == Audit("signed", [], held, below=0)
 
 
 def coins() -> list[Coin]:
@@ -205,7 +207,7 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
     assert sync(loading) == dict.fromkeys(range(1, 51), "full") | {51: "signed"}
     first = min(wrong)
     proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
-    assert runs.verify(loading.store, loading.settings, level="full") == Audit("full", proved, [(1, 51)])
+    assert runs.verify(loading.store, loading.settings, level="full") == Audit("full", proved, [(1, 51)], below=1)
     # With the network's own parameters nothing is below the storage deposit. With a higher rent much is, up to
     # milestone 40, from which the parameters announced at 30 apply.
     protocol = json.loads((SAMPLE.parent / "stardust" / "info.json").read_text())["protocol"]
