@@ -60,13 +60,13 @@ def validate_archive(
     if level == "full":
         codec = codec_of(map(str, files), _limits(context))
         check = Checks.of(context.obj.settings().network_alone(), codec).rejects_of
-    wanted = None if first is None or last is None else [(first, last - 1)]
     found = validate(
         files,
         Level[level.upper()],
         check,
         max_bytes=max_size,
-        wanted=wanted,
+        first=first,
+        last=last,
         limits=_limits(context),
         notify=lambda fault: None if as_json else typer.echo(fault_line(fault)),
     )
@@ -98,8 +98,8 @@ def merge_archive(
 ) -> None:
     """Merges archive files of any format into files of one format that contain each milestone once.
 
-    Lists and omits milestones of which no file has a complete copy. Does not change the input files. Exit code 3:
-    faults were found.
+    Lists and omits milestones of which no file has a complete copy: those of the range, by default from the first to
+    the last one in the files. Does not change the input files. Exit code 3: there are such milestones or faults.
 
     Example: permanode --network mainnet archive merge old/ more/ --into archive/
     """
@@ -123,7 +123,7 @@ def merge_archive(
             limits=_limits(context),
             notify=notify,
         )
-    _finish_files(done, bool(done.faults), as_json=as_json)
+    _finish_files(done, as_json=as_json)
 
 
 @archive.command("export")
@@ -152,12 +152,12 @@ def export_archive(
     settings = context.obj.settings().store()
     with closing(open_store(settings, writable=mark)) as store, shown() as notify:
         done = export(settings, store, into, first=first, last=last, max_bytes=max_size, mark=mark, notify=notify)
-    _finish_files(done, bool(done.faults or done.lacking), as_json=as_json)
+    _finish_files(done, as_json=as_json)
 
 
-def _finish_files(done: "Written", wrong: bool, *, as_json: bool) -> NoReturn:
+def _finish_files(done: "Written", *, as_json: bool) -> NoReturn:
     typer.echo(json.dumps(dataclasses.asdict(done), indent=2) if as_json else "\n".join(written_lines(done)))
-    raise typer.Exit(WITH_REJECTS if wrong else 0)
+    raise typer.Exit(WITH_REJECTS if done.faults or done.lacking else 0)
 
 
 def _limits(context: typer.Context) -> "Limits":

@@ -74,6 +74,17 @@ def nth(value: Intervals, position: int) -> int:
     raise IndexError(position)
 
 
+def span(value: Intervals, first: int | None, last: int | None) -> Intervals:
+    """The requested milestones [first, last), none of them below 1, as one interval. An end that is None is that of the
+    milestones in `value`; [] if it has none.
+    """
+    if not value and None in (first, last):
+        return []
+    begin = max(1, value[0][0] if first is None else first)
+    end = value[-1][1] if last is None else last - 1
+    return [(begin, end)] if begin <= end else []
+
+
 def contains(value: Intervals, index: int) -> bool:
     """Whether an interval contains the milestone."""
     return any(first <= index <= last for first, last in value)

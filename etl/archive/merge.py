@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from db.connect import StoreSettings
-from db.intervals import contains
+from db.intervals import add, contains, of_indices, span, subtract
 from etl.archive import MAX_FILE_BYTES, PENDING_FILE
 from etl.archive.checks import Checks
 from etl.archive.lines import pending_line
@@ -61,6 +61,8 @@ def merge(
 ) -> Merged:
     """Writes the milestones of [first, last) in the files to `into`.
 
+    Without `first` these begin with the first milestone of the files, without `last` they end with the last one.
+
     With `level` it first validates all files and writes nothing if there are faults, unless `keep_going` is set.
     Without it validates each line when it is merged.
 
@@ -100,6 +102,8 @@ def merge(
             sync(into)
         done.pending = len(pending)
     readers.close()
+    planned = of_indices(plan.lines["milestone_index"].to_pylist())
+    done.lacking = add(done.lacking, subtract(span(planned, first, last), add(held, planned)))
     # The merge finds the faults of lines again when it reads them.
     done.faults = list(dict.fromkeys(done.faults))
     return done

@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TypeAlias
 
-from db.intervals import Intervals, add, gaps, in_words, intervals, of_indices
+from db.intervals import Intervals, add, gaps, in_words, of_indices, span, subtract
 from etl.archive import MAX_FILE_BYTES
 from etl.archive.names import promise_of, should_promise
 from etl.sources import claimed, milestones_of, read_cone
@@ -101,11 +101,14 @@ def validate(
     check: Check | None = None,
     *,
     max_bytes: int = MAX_FILE_BYTES,
-    wanted: Intervals | None = None,
+    first: int | None = None,
+    last: int | None = None,
     notify: Callable[[Fault], None] = lambda _: None,
     limits: Limits = DEFAULT,
 ) -> Found:
-    """Yields every fault of the files, and the milestones that are missing between them or in `wanted`.
+    """Yields every fault of the files, and the milestones of [first, last) that are missing.
+
+    Without `first` these begin with the first milestone of the files, without `last` they end with the last one.
 
     `check` verifies each milestone at level FULL.
     """
@@ -119,11 +122,8 @@ def validate(
         found.files += 1
         for fault in _file_faults(path, level, check, max_bytes, limits, found):
             note(fault)
-    if wanted is None:
-        wanted = intervals([(found.held[0][0], found.held[-1][1])]) if found.held else []
-    for first, last in wanted:
-        if missing := gaps(found.held, first, last):
-            note(Fault(MISSING_MILESTONES, "", 0, f"no file has {in_words(missing)}"))
+    if missing := subtract(span(found.held, first, last), found.held):
+        note(Fault(MISSING_MILESTONES, "", 0, f"no file has {in_words(missing)}"))
     return found
 
 

@@ -10,9 +10,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from db.intervals import Intervals, add, intersect, intervals, size, subtract
+from db.intervals import Intervals, add, intersect, intervals, size, span, subtract
 from etl.lake.delta import either, intervals_of
-from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.tables.partition_columns import hex_text
 from etl.verification.audit_worker import PROVED, prove
 from etl.verification.chain import beside, broken_links
@@ -81,8 +80,8 @@ def audit(publication: Publication, first: int | None, last: int | None, level: 
     """
     lake = publication.lake
     held = intervals_of(lake.read("milestones")) if lake.exists() else []
-    start, end = first or 1, MAX_MILESTONE_INDEX if last is None else last - 1
-    chosen = intersect([(start, end)], held)
+    is_all = (first, last) == (None, None)
+    chosen = held if is_all else intersect(span(held, first, last), held)
     coordinator = find_coordinator(publication.store_settings, lake)
     required = level or (MERKLE if coordinator is None else SIGNED)
     if not chosen:
@@ -102,9 +101,7 @@ def audit(publication: Publication, first: int | None, last: int | None, level: 
     if required == FULL:
         rows = _with_faults(publication, rows, held, chosen)
     proved, reached = _proved_intervals(rows, required)
-    requested = chosen
-    if (first, last) != (None, None):
-        requested = [(chosen[0][0] if first is None else start, chosen[-1][1] if last is None else end)]
+    requested = chosen if is_all else span(held, first, last)
     return Audit(required, _with_missing(proved, requested), held, size(requested) - reached)
 
 

@@ -19,6 +19,7 @@ from db.intervals import (
     of_indices,
     parse_intervals,
     size,
+    span,
     subtract,
 )
 
@@ -41,6 +42,13 @@ def test_the_nth_is_counted_from_the_lowest(indices):
     assert [nth(value, position) for position in range(size(value))] == sorted(indices)
     with pytest.raises(IndexError):
         nth(value, size(value))
+
+
+@given(sets, st.none() | st.integers(0, 42), st.none() | st.integers(0, 42))
+def test_a_span_has_all_milestones_between_its_ends(indices, first, last):
+    start = min(indices, default=99) if first is None else first
+    end = max(indices, default=-99) + 1 if last is None else last
+    assert members(span(of_indices(indices), first, last)) == set(range(start, end)) - {0}
 
 
 @given(sets, sets)

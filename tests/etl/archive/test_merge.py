@@ -98,6 +98,19 @@ def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_
     assert (healed.milestones, healed.held, healed.files) == (1, 5, ["5to6.log"])
 
 
+def test_milestones_between_those_of_the_files_are_named_unless_the_folder_has_them(tmp_path: Path) -> None:
+    lines = [dump(line) for line in sample()[:9]]
+    apart = write(tmp_path / "apart.log", [*lines[2:4], *lines[6:8]])
+    between = write(tmp_path / "between.log", lines[3:7])
+    done = merge(SETTINGS, [apart], tmp_path / "out")
+    assert (done.milestones, done.lacking, done.faults) == (4, [(5, 6)], [])
+    assert merge(SETTINGS, [apart], tmp_path / "half", first=6).lacking == [(6, 6)]
+    assert merge(SETTINGS, [apart], tmp_path / "none", first=10, last=12).lacking == [(10, 11)]
+    assert merge(SETTINGS, [between], tmp_path / "out").lacking == []
+    again = merge(SETTINGS, [apart], tmp_path / "out")
+    assert (again.milestones, again.held, again.lacking) == (0, 4, [])
+
+
 def test_a_bad_first_line_does_not_decide_the_era(tmp_path: Path) -> None:
     lines = [dump(line) for line in stardust_archives.oracle()[:6]]
     file = write(tmp_path / "cut.jsonl", [lines[0][50:], *lines[1:]])
@@ -218,5 +231,9 @@ def test_the_command_merges_the_sample(tmp_path: Path) -> None:
     assert all(path.stat().st_size <= 200_000 for path in (tmp_path / "out").glob("*.log"))
     assert [line["milestone"]["index"] for line in lines_of(tmp_path / "out")] == list(range(11, 31))
     assert len((tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()) == len(pending())
+    beyond = CliRunner().invoke(cli.app, [*command, "--range", "45:61"])
+    assert beyond.exit_code == 3
+    assert "6 milestones written" in beyond.output
+    assert "incomplete, not written: 51:61" in beyond.output
     into_itself = CliRunner().invoke(cli.app, [*command[:-1], str(SAMPLE)])
     assert isinstance(into_itself.exception, ValueError)

@@ -86,8 +86,12 @@ def test_missing_milestones_inside_a_file_and_between_files(folder: Path) -> Non
 
 
 def test_missing_milestones_of_a_requested_range(folder: Path) -> None:
-    found = validate(archive_files([folder]), Level.LIGHT, wanted=[(1, 60)])
-    assert [fault.detail for fault in found.faults] == ["no file has 51:61"]
+    def missing(first: int | None, last: int | None) -> list[str]:
+        return [fault.detail for fault in validate(archive_files([folder]), Level.LIGHT, first=first, last=last).faults]
+
+    assert missing(1, 61) == missing(None, 61) == missing(44, 61) == ["no file has 51:61"]
+    assert missing(60, 61) == ["no file has 60"]
+    assert missing(44, None) == missing(60, None) == []
 
 
 def test_extra_outside_and_duplicate_milestones(folder: Path) -> None:
