@@ -175,12 +175,14 @@ def analytics(
     """Computes the analytics of the complete milestones of [first, last), and of their days, again from the lake.
 
     `only`: one step of etl.analytics.catch_up.STEPS. Default: all steps. A selective store has no analytics: nothing is
-    computed.
+    computed. Raises ValueError for a range without complete milestones.
     """
     with open_run(store_settings, settings, notify, None) as publication:
         if publication.lake.has("selection"):
             return publication.report
         wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
+        if (first, last) != (None, None) and not intersect(publication.reads.complete(), wanted):
+            raise ValueError("RANGE: the store contains none of these milestones")
         last_known = publication.report.ledger_index = publication.reads.ledger_index()
         ledger = [] if last_known is None else intersect([(0, last_known)], wanted)
         analyse.analyse(publication, wanted, ledger=ledger, only=only)

@@ -142,6 +142,12 @@ def both_eras(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> L
     return loading
 
 
+@on(SQLITE)
+def test_a_range_without_milestones_is_an_error(both_eras: Loading) -> None:
+    with pytest.raises(ValueError, match=r"^RANGE: the store contains none of these milestones$"):
+        recomputed(both_eras, first=FIRST + 3)
+
+
 @on(SQLITE, LATER_CASSANDRA)
 def test_a_gap_filled_later_gives_the_rows_of_the_input_files(both_eras: Loading) -> None:
     check(found_in(both_eras), expected_of_both())
