@@ -65,10 +65,10 @@ def _hunks(diff: str) -> list[Hunk]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """A copy of the repository without its history."""
+    """A copy of the repository without its history, with compiled modules."""
     folder.mkdir()
     for name in TREES:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("pyproject.toml", "openapi.yaml", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder / name)
     return folder

@@ -18,6 +18,10 @@ FAILING = """
 import os, signal
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
+from etl.engine.spans import Span
+
+def session(memory):
+    return engine_session(EtlSettings(master="local[1]", driver_memory=memory), span=Span.SECONDS)
 
 def killed(spark):
     os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
@@ -35,12 +39,12 @@ def without_value(spark):
 
 for fails in (FAILS):
     try:
-        with engine_session(EtlSettings(master="local[1]", driver_memory="512m")) as spark:
+        with session("512m") as spark:
             fails(spark)
     except RuntimeError as error:
         print(type(error).__name__, str(error).splitlines()[0])
 try:
-    with engine_session(EtlSettings(master="local[1]", driver_memory="64m")) as spark:
+    with session("64m") as spark:
         pass
 except RuntimeError as error:
     print(type(error).__name__, error)
