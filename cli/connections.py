@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from api.http.sending import ABORT
 from cli.connection_limits import Limits, ProxyHeaders, RejectionLog
 from cli.inbox import Inbox
-from cli.response_cycle import ResponseCycle
+from cli.response_cycle import ResponseCycle, set_reset
 from cli.websocket import LimitedWebSocket
 
 log = logging.getLogger("permanode.connections")
@@ -83,6 +83,7 @@ class LimitedConfig(uvicorn.Config):
                 left[each] = unsent, since
             else:
                 log.warning("a client read nothing for %d s and was disconnected", self.limits.send_s)
+                set_reset(each.transport, is_on=True)
                 each.transport.abort()
         self.stalled = left
         self.is_sweeping = bool(connections)
@@ -147,6 +148,8 @@ class LimitedHttp(HttpToolsProtocol):
         self.config.waiting.pop(self, None)
         self.is_rejected = True
         self.end_request()
+        if self.transport.get_write_buffer_size():
+            set_reset(self.transport, is_on=True)
         self.transport.abort()
 
     def end_request(self) -> None:

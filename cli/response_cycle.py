@@ -5,6 +5,9 @@ tenth of the time of a small response. Here the head is checked as a whole, and 
 the body, except before a stream.
 """
 
+import asyncio
+import socket
+import struct
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -13,11 +16,22 @@ BODILESS = frozenset({204, 304})
 """Statuses of responses that end with their head."""
 
 
+def set_reset(transport: asyncio.BaseTransport, *, is_on: bool) -> None:
+    """Says whether the connection is reset when it is closed. A client of HTTP/1.0 takes any other end for that of a
+    body.
+    """
+    connection = transport.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", is_on, 0))
+
+
 class ResponseCycle(RequestResponseCycle):
     """uvicorn's cycle of a request, with the same order of messages."""
 
     head = b""
     """The head of the response while it waits for the first part of the body."""
+
+    ends_with_connection = False
+    """Whether the end of the connection is that of the body."""
 
     async def send(self, message: Any) -> None:
         """Sends a message of the application (ASGI). Raises RuntimeError if it is not allowed now."""
@@ -48,14 +62,19 @@ class ResponseCycle(RequestResponseCycle):
         if not self.keep_alive and not is_closed:
             lines += b"connection", b": ", b"close", b"\r\n"
         if self.chunked_encoding is None and status not in BODILESS and self.scope["method"] != "HEAD":
-            self.chunked_encoding = True
+            # A client of HTTP/1.0, whose connections end with the response, does not know chunks (RFC 9112, 6.1).
+            self.ends_with_connection = self.scope["http_version"] == "1.0"
+            self.chunked_encoding = not self.ends_with_connection
+        if self.chunked_encoding:
             lines += b"transfer-encoding", b": ", b"chunked", b"\r\n"
         head = b"".join(lines)
         # A header's four parts contain one line break.
         if not head.count(b"\n") == head.count(b"\r") == len(lines) // 4 + 1:
             raise RuntimeError("a header contains a line break")
         self.head = head + b"\r\n"
-        if self.chunked_encoding:
+        if self.ends_with_connection:
+            set_reset(self.transport, is_on=True)
+        if self.chunked_encoding or self.ends_with_connection:
             # The first event of a stream may come much later.
             self.write(b"")
 
@@ -67,6 +86,10 @@ class ResponseCycle(RequestResponseCycle):
         elif self.chunked_encoding:
             chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             self.write(chunk if more_body else chunk + b"0\r\n\r\n")
+        elif self.ends_with_connection:
+            self.write(body)
+            if not more_body:
+                set_reset(self.transport, is_on=False)
         else:
             self.expected_content_length -= len(body)
             if self.expected_content_length < 0:

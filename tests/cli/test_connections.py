@@ -37,7 +37,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if kind in ("204", "304"):
         status, body, headers = int(kind), b"", []
-    elif kind == "stream":
+    elif kind in ("stream", "broken"):
         headers = headers[:1]
     elif kind == "short":
         headers[1] = b"content-length", b"%d" % (len(body) + 1)
@@ -48,8 +48,10 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     elif kind == "close":
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    if kind == "stream":
+    if kind in ("stream", "broken"):
         await send({"type": "http.response.body", "body": body[:10], "more_body": True})
+        if kind == "broken":
+            raise ValueError("the rest of the body")
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         body = body[10:]
     await send({"type": "http.response.body", "body": body})
@@ -108,6 +110,21 @@ REQUESTS = {
     "expected": b"POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n" + END + b"ab",
     "forwarded": b"GET / HTTP/1.1\r\nhost: x\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n" + END,
 }
+
+
+def test_a_stream_to_a_client_of_http_1_0_ends_with_the_connection(ports: tuple[int, int]) -> None:
+    """uvicorn sends chunks, which such a client may take for the body."""
+    head, _, body = response(ports[0], b"GET /stream HTTP/1.0\r\n\r\n").partition(b"\r\n\r\n")
+    assert head.split(b"\r\n")[1:] == [b"date: ", b"content-type: application/json", b"connection: close"]
+    assert (json.loads(body)["path"], json.loads(body)["http_version"]) == ("/stream", "1.0")
+    assert response(ports[0], b"HEAD /stream HTTP/1.0\r\n\r\n") == head + b"\r\n\r\n"
+
+
+def test_a_stream_that_breaks_is_not_taken_for_the_whole(ports: tuple[int, int]) -> None:
+    chunks = response(ports[0], b"GET /broken HTTP/1.1\r\nhost: x\r\n\r\n").partition(b"\r\n\r\n")[2]
+    assert chunks == b'a\r\n{"method":\r\n', "no chunk of length 0"
+    with pytest.raises(ConnectionResetError):
+        response(ports[0], b"GET /broken HTTP/1.0\r\n\r\n")
 
 
 @pytest.mark.parametrize("name", REQUESTS)
