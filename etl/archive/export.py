@@ -16,7 +16,7 @@ from pathlib import Path
 from db import schema
 from db.connect import StoreSettings
 from db.coverage import find_coverage
-from db.intervals import Intervals, contains, intersect, size, subtract
+from db.intervals import Intervals, contains, intersect, size, span, subtract
 from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
@@ -72,13 +72,7 @@ def export(
         if runner.run(find_coverage(store)) is not None:
             raise ValueError("a store with all messages of its milestones expected; this one keeps a selection")
         whole = runner.run(complete(store, settings.network))
-        if first is None and last is None:
-            requested = whole
-        else:
-            top = whole[-1][1] if whole else 0
-            requested = [
-                (first if first is not None else whole[0][0] if whole else 0, top if last is None else last - 1)
-            ]
+        requested = whole if (first, last) == (None, None) else span(whole, first, last)
         done.lacking = subtract(requested, whole)
         wanted = intersect(requested, whole)
         runner.run(_reject_other_ledgers(store, into, wanted))
