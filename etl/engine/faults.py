@@ -27,6 +27,10 @@ class EngineError(RuntimeError):
     """
 
 
+class ConnectionLost(RuntimeError):
+    """The connection to the embedded engine ended during a command or after the first rows of a query."""
+
+
 @dataclass(frozen=True)
 class Fault:
     """A cause: how to recognize it, its name, and what to do.

@@ -3,10 +3,17 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import grpc
 from google.protobuf.message import DecodeError
+from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.proto.base_pb2 import ExecutePlanRequest, ExecutePlanResponse
 
+from etl.engine.faults import ConnectionLost
+
 PATH = "/spark.connect.SparkConnectService/ExecutePlan"
+
+POLICY = DefaultPolicy()
+"""Knows the errors after which the client executes a plan again."""
 
 ATTEMPTS = 2
 """Executions of a query whose response cannot be decoded."""
@@ -27,6 +34,9 @@ class WholeResponses:
 
     If that one cannot decode a part after the server has ended the response, it ends the stream without an error
     (grpc/grpc#34670), and the frame does not have the part's rows. Seen once, in a test.
+
+    The client executes a plan again if the connection is lost. The rows that it gave before would be there twice, and a
+    command would find what it wrote before. Seen once: a query of more than a minute, on a machine with other work.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -37,8 +47,10 @@ class WholeResponses:
     ) -> Iterator[ExecutePlanResponse]:
         """Yields the parts of a plan's response as they arrive. If one cannot be decoded, executes a query again, but
         not after it gave rows. Raises DecodeError then, for commands, which may have written, and the second time.
+        Raises ConnectionLost instead of an error for which the client would execute a command, or such a query, again.
         """
-        attempts = ATTEMPTS if request.plan.HasField("root") else 1
+        is_query = request.plan.HasField("root")
+        attempts = ATTEMPTS if is_query else 1
         while True:
             attempts -= 1
             rows_given = False
@@ -50,5 +62,10 @@ class WholeResponses:
             except DecodeError:
                 if rows_given or not attempts:
                     raise
+            except grpc.RpcError as error:
+                if (is_query and not rows_given) or not POLICY.can_retry(error):
+                    raise
+                reason = error.details() if isinstance(error, grpc.Call) else error
+                raise ConnectionLost(f"the connection to the embedded engine was lost: {reason}") from error
             else:
                 return

@@ -1,11 +1,13 @@
 """Parts of a response that cannot be decoded: no row of a frame may be missing without an error."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+import grpc
 import pytest
 from google.protobuf.message import DecodeError
 from pyspark.sql.connect.proto.base_pb2 import ExecutePlanRequest, ExecutePlanResponse
 
+from etl.engine.faults import ConnectionLost
 from etl.engine.sail.responses import WholeResponses
 
 SCHEMA, *ROWS = [ExecutePlanResponse(response_id=str(number)) for number in range(3)]
@@ -20,10 +22,22 @@ QUERY.plan.root.limit.limit = 1
 COMMAND.plan.command.write_operation.path = "/lake/messages"
 
 
+class Unavailable(grpc.RpcError):
+    """What gRPC raises when the connection ends."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+
+def interrupted(*parts: bytes) -> Iterator[bytes]:
+    yield from parts
+    raise Unavailable("Socket closed")
+
+
 class Answers:
     """A channel whose server gives these responses in turn."""
 
-    def __init__(self, *responses: list[bytes]) -> None:
+    def __init__(self, *responses: Iterable[bytes]) -> None:
         self._responses = iter(responses)
 
     def unary_stream(
@@ -51,3 +65,16 @@ def test_rows_are_not_given_twice() -> None:
 def test_a_command_is_executed_once() -> None:
     with pytest.raises(DecodeError):
         list(WholeResponses(Answers(WITHOUT_ROWS, WHOLE))(COMMAND))
+
+
+def test_the_client_executes_a_query_again_if_it_lost_the_connection_before_the_first_rows() -> None:
+    with pytest.raises(Unavailable):
+        list(WholeResponses(Answers(interrupted(WHOLE[0])))(QUERY))
+
+
+@pytest.mark.parametrize(("plan", "parts"), [(QUERY, WHOLE[:2]), (COMMAND, []), (COMMAND, WHOLE[:1])])
+def test_a_lost_connection_gives_no_row_twice_and_executes_no_command_twice(
+    plan: ExecutePlanRequest, parts: list[bytes]
+) -> None:
+    with pytest.raises(ConnectionLost, match=r"^the connection to the embedded engine was lost: Socket closed$"):
+        list(WholeResponses(Answers(interrupted(*parts)))(plan))

@@ -20,6 +20,7 @@ from google.protobuf.message import DecodeError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.connect.proto.base_pb2 import ExecutePlanRequest
 from pyspark.sql.types import NullType
 
 from cli.main import describe_error
@@ -35,6 +36,7 @@ from etl.engine.sail import session as sail_sessions
 from etl.engine.sail.session import METADATA_CACHE, NICENESS
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
+from tests.etl.engine.test_responses import Unavailable
 
 pytestmark = pytest.mark.loads
 
@@ -67,6 +69,26 @@ def test_the_client_of_a_session_that_ended_is_freed() -> None:
         del session
     gc.collect()
     assert ended() is None
+
+
+def test_rows_that_are_written_while_the_connection_is_lost_are_there_once(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    responses = sail.client._stub.ExecutePlan
+    execute, lost = responses._execute, iter([True])
+
+    def interrupted(request: ExecutePlanRequest, metadata: list[tuple[str, str]]) -> Iterator[bytes]:
+        yield from execute(request, metadata=metadata)
+        if request.plan.HasField("command") and next(lost, False):
+            raise Unavailable("Socket closed")
+
+    monkeypatch.setattr(responses, "_execute", interrupted)
+    write_parquet(sail.range(100).repartition(2), tmp_path / "numbers")
+    assert next(lost, None) is None
+    assert sorted(row["id"] for row in sail.read.parquet(str(tmp_path / "numbers")).collect()) == [*range(100)]
+    assert [each.getMessage() for each in caplog.records] == [
+        "numbers: the connection to the embedded engine was lost: Socket closed; written again"
+    ]
 
 
 NICE = """
