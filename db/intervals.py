@@ -75,8 +75,9 @@ def nth(value: Intervals, position: int) -> int:
 
 
 def span(value: Intervals, first: int | None, last: int | None) -> Intervals:
-    """The requested milestones [first, last), none of them below 1, as one interval. An end that is None is that of the
-    milestones in `value`; [] if it has none.
+    """The requested milestones [first, last), none of them below 1, as one interval.
+
+    Without `first` or `last` it begins or ends where the milestones in `value` do; [] if there are none.
     """
     if not value and None in (first, last):
         return []
