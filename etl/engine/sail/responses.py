@@ -36,7 +36,8 @@ class WholeResponses:
     (grpc/grpc#34670), and the frame does not have the part's rows. Seen once, in a test.
 
     The client executes a plan again if the connection is lost. The rows that it gave before would be there twice, and a
-    command would find what it wrote before. Seen once: a query of more than a minute, on a machine with other work.
+    command would find what it wrote before. Seen once, on a machine with much other work: a write found its folder,
+    which only its own first execution can have made.
     """
 
     def __init__(self, channel: Channel) -> None:
