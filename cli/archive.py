@@ -157,7 +157,7 @@ def export_archive(
 
 def _finish_files(done: "Written", *, as_json: bool) -> NoReturn:
     typer.echo(json.dumps(dataclasses.asdict(done), indent=2) if as_json else "\n".join(written_lines(done)))
-    raise typer.Exit(WITH_REJECTS if done.faults or done.lacking else 0)
+    raise typer.Exit(WITH_REJECTS if done.faults or done.missing else 0)
 
 
 def _limits(context: typer.Context) -> "Limits":

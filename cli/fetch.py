@@ -126,7 +126,7 @@ def fetch_archive(
     # dataclasses.asdict does not copy a Counter correctly in Python 3.11.
     values = dataclasses.asdict(done) | {"faults": done.faults}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
-    raise typer.Exit(WITH_REJECTS if done.lacking or done.left else 0)
+    raise typer.Exit(WITH_REJECTS if done.missing or done.left else 0)
 
 
 def _incomplete(network: StoreSettings, wanted: tuple[int, int]) -> Intervals:

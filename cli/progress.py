@@ -164,8 +164,8 @@ def written_lines(done: "Written") -> list[str]:
     """Formats the result of a merge or an export."""
     counts = f"{done.milestones:,} milestones written, {done.held:,} already there"
     lines = [*map(fault_line, done.faults), counts, wrapped("files: ", ", ".join(done.files) or "none")]
-    if done.lacking:
-        lines.append(wrapped("incomplete, not written: ", in_words(done.lacking)))
+    if done.missing:
+        lines.append(wrapped("incomplete, not written: ", in_words(done.missing)))
     return lines
 
 
@@ -176,8 +176,8 @@ def fetched_lines(done: "Fetched") -> list[str]:
         wrapped("files: ", ", ".join(done.files) or "none"),
         f"faults: {counts(dict(sorted(done.faults.items())))}",
     ]
-    if done.lacking:
-        lines += [wrapped("missing: ", in_words(done.lacking)), *(f"  {line}" for line in done.failures)]
+    if done.missing:
+        lines += [wrapped("missing: ", in_words(done.missing)), *(f"  {line}" for line in done.failures)]
     if done.left:
         lines.append(f"{done.left:,} {done.unit} not started")
     return lines

@@ -198,7 +198,7 @@ def verify(
     level: str | None = None,
     notify: Notify = quiet,
 ) -> Audit:
-    """Verifies milestones again from the lake, as etl.verification.audit.audit says, which also says what it raises."""
+    """Verifies milestones of the lake again: etl.verification.audit.audit, with its arguments and errors."""
     with open_run(store_settings, settings, notify) as publication, watched(publication.spark, "verify", notify):
         return audit(publication, first, last, level)
 

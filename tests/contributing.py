@@ -68,7 +68,8 @@ def copy_tree(folder: Path) -> Path:
     """A copy of the repository without its history, with compiled modules."""
     folder.mkdir()
     for name in TREES:
-        shutil.copytree(ROOT / name, folder / name)
+        # Another process may write a compiled module at the moment, under a temporary name.
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in ("pyproject.toml", "openapi.yaml", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder / name)
     return folder

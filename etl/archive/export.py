@@ -57,7 +57,7 @@ def export(
     mark: bool = True,
     notify: Notify = quiet,
 ) -> Written:
-    """Writes the complete milestones of [first, last) to `into`, except those that its files contain. `Written.lacking`
+    """Writes the complete milestones of [first, last) to `into`, except those that its files contain. `Written.missing`
     lists milestones that are incomplete in the store or do not match their Merkle root.
 
     With `mark` the store finally records which of its milestones the files contain. Raises FolderInUse if another run
@@ -73,7 +73,7 @@ def export(
             raise ValueError("a store with all messages of its milestones expected; this one keeps a selection")
         whole = runner.run(complete(store, settings.network))
         requested = whole if (first, last) == (None, None) else span(whole, first, last)
-        done.lacking = subtract(requested, whole)
+        done.missing = subtract(requested, whole)
         wanted = intersect(requested, whole)
         runner.run(_reject_other_ledgers(store, into, wanted))
         missing = subtract(wanted, writer.held())

@@ -103,7 +103,7 @@ def merge(
         done.pending = len(pending)
     readers.close()
     planned = of_indices(plan.lines["milestone_index"].to_pylist())
-    done.lacking = add(done.lacking, subtract(span(planned, first, last), add(held, planned)))
+    done.missing = add(done.missing, subtract(span(planned, first, last), add(held, planned)))
     # The merge finds the faults of lines again when it reads them.
     done.faults = list(dict.fromkeys(done.faults))
     return done

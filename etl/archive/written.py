@@ -17,13 +17,13 @@ REPORTED_EVERY = 100
 
 @dataclass(slots=True)
 class Written:
-    """Result of a merge or an export. `held`: milestones that the folder already contained. `lacking`: requested
+    """Result of a merge or an export. `held`: milestones that the folder already contained. `missing`: requested
     milestones without a complete copy. `faults` also contains refuted claims of copies whose milestones were written.
     """
 
     milestones: int = 0
     held: int = 0
-    lacking: Intervals = field(default_factory=list)
+    missing: Intervals = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
@@ -33,7 +33,7 @@ class Written:
         """Writes a milestone if it is complete. Calls `report` now and then with the number of written milestones."""
         self.faults += map(fault_of, checked.rejects)
         if checked.verified is None:
-            self.lacking = add(self.lacking, [(milestone_index, milestone_index)])
+            self.missing = add(self.missing, [(milestone_index, milestone_index)])
             return
         writer.append(milestone_index, milestone_line(checked))
         self.milestones += 1

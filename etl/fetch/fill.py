@@ -48,28 +48,29 @@ class FetchSettings:
 
 @dataclass(slots=True)
 class Fetched:
-    """Result of a fetch: `count` of `unit` by number; `held`: already in the folder; `lacking`: missing, with the
-    reason of the first; `left`: not started before a signal. `faults` counts all faults by kind.
+    """Result of a fetch: `count` of `unit` by number; `held`: already in the folder; `missing`: could not be fetched;
+    `failures`: the first of these, each with its reason; `left`: not started before a signal. `faults` counts all
+    faults by kind.
     """
 
     unit: str = "milestones"
     count: int = 0
     held: int = 0
     left: int = 0
-    lacking: Intervals = field(default_factory=list)
+    missing: Intervals = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
 
     def failed(self, number: int, fault: Fault) -> None:
         """Records an item that could not be fetched."""
-        self.lacking = add(self.lacking, [(number, number)])
+        self.missing = add(self.missing, [(number, number)])
         if len(self.failures) < FAILURES_SHOWN:
             insort(self.failures, f"{number}: {fault.kind}: {fault}", key=_number)
 
     def forget(self, numbers: Intervals) -> None:
         """Removes items from the missing ones, because they will be requested again."""
-        self.lacking = subtract(self.lacking, numbers)
+        self.missing = subtract(self.missing, numbers)
         self.failures = [each for each in self.failures if not contains(numbers, _number(each))]
 
 
@@ -88,7 +89,7 @@ async def fill(
 ) -> None:
     """Fetches the lines of these numbers and writes them in ascending order. Starts nothing new once `stop` is set."""
     total = size(missing)
-    written, missing_before = done.count, size(done.lacking)
+    written, missing_before = done.count, size(done.missing)
     rest = (number for first, last in missing for number in range(first, last + 1))
     under_way: deque[tuple[int, asyncio.Task[bytes]]] = deque()
     try:
@@ -104,7 +105,7 @@ async def fill(
                 done.count += 1
             except Fault as fault:
                 done.failed(number, fault)
-            passed = done.count - written + size(done.lacking) - missing_before
+            passed = done.count - written + size(done.missing) - missing_before
             notify(Progress("fetch", passed, total, done.unit))
     finally:
         for _, task in under_way:

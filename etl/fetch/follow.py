@@ -235,7 +235,7 @@ class _Following:
         if time.monotonic() - self._retried_at < self._pace.rare_s:
             return []
         self._retried_at = time.monotonic()
-        missing = self._all.lacking
+        missing = self._all.missing
         found = intersect(missing, [(self._retry_from, MAX_MILESTONE_INDEX)]) or missing
         if size(found) > RETRIED_MOST:
             found = intersect(found, [(0, nth(found, RETRIED_MOST - 1))])
@@ -263,12 +263,12 @@ class _Following:
         done, missing = Fetched(), add(again, new)
         await fill_milestones(self._source, writer, missing, self._recent, done, self._notify, again)
         writer.close()
-        begun = done.count + size(done.lacking)
+        begun = done.count + size(done.missing)
         # After a signal, milestones that were missing before and were not requested again are still missing.
         begun_with = intersect(missing, [(0, nth(missing, begun) - 1)]) if begun < size(missing) else missing
         self._all.count += done.count
         self._all.faults += done.faults
-        self._all.lacking = add(subtract(self._all.lacking, begun_with), done.lacking)
+        self._all.missing = add(subtract(self._all.missing, begun_with), done.missing)
         return done
 
     async def _take_pending(self, node: Node) -> dict[bytes, bytes] | None:

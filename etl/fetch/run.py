@@ -60,7 +60,7 @@ def fetch(
                 missing = subtract(wanted, writer.held())
                 done.held = size(wanted) - size(missing)
                 await fill_milestones(source, writer, missing, Recent(), done, notify)
-                done.left = size(missing) - done.count - size(done.lacking)
+                done.left = size(missing) - done.count - size(done.missing)
             return done
 
     return asyncio.run(run())

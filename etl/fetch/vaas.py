@@ -69,11 +69,11 @@ def fetch_vaas(
             folder = folder_of(into, emitter)
             missing, held = await _pass(source, folder, wanted, done, notify)
             done.held = size(wanted) - size(missing)
-            gaps = intersect(done.lacking, [(0, held[-1][1])]) if held else []
+            gaps = intersect(done.missing, [(0, held[-1][1])]) if held else []
             if gaps and not source.stop.is_set():
                 done.forget(gaps)
                 await _pass(source, folder, gaps, done, notify)
-            done.left = size(missing) - done.count - size(done.lacking)
+            done.left = size(missing) - done.count - size(done.missing)
             return done
 
     return asyncio.run(run())

@@ -80,12 +80,12 @@ def audit(publication: Publication, first: int | None, last: int | None, level: 
     """
     lake = publication.lake
     held = intervals_of(lake.read("milestones")) if lake.exists() else []
-    is_all = (first, last) == (None, None)
-    chosen = held if is_all else intersect(span(held, first, last), held)
+    requested = held if (first, last) == (None, None) else span(held, first, last)
+    chosen = intersect(requested, held)
     coordinator = find_coordinator(publication.store_settings, lake)
     required = level or (MERKLE if coordinator is None else SIGNED)
     if not chosen:
-        return Audit(required, [], held, 0)
+        return Audit(required, [], held, size(requested))
     if coordinator is None and required in (SIGNED, FULL):
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
@@ -101,7 +101,6 @@ def audit(publication: Publication, first: int | None, last: int | None, level: 
     if required == FULL:
         rows = _with_faults(publication, rows, held, chosen)
     proved, reached = _proved_intervals(rows, required)
-    requested = chosen if is_all else span(held, first, last)
     return Audit(required, _with_missing(proved, requested), held, size(requested) - reached)
 
 

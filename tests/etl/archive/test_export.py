@@ -45,7 +45,7 @@ def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
 def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: Ledger, tmp_path: Path) -> None:
     with closing(open_store(ledger.store)) as store:
         part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
-    assert (part.milestones, part.files, part.faults, part.lacking) == (6, ["3to9.log"], [], [])
+    assert (part.milestones, part.files, part.faults, part.missing) == (6, ["3to9.log"], [], [])
     assert lines_of(tmp_path / "unmarked") == ledger.lines(3, 9)
     # A file that the archive writer did not close: its milestones are not written again and do not count as durable.
     (tmp_path / "marked").mkdir()
@@ -54,7 +54,7 @@ def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: L
     before = logged(ledger)
     with closing(open_store(ledger.store, writable=True)) as store:
         done = export(ledger.store, store, tmp_path / "marked", first=38, last=60)
-        assert (done.milestones, done.held, done.lacking) == (11, 2, [(51, 59)])
+        assert (done.milestones, done.held, done.missing) == (11, 2, [(51, 59)])
         again = export(ledger.store, store, tmp_path / "marked", first=40, last=51)
         assert (again.milestones, again.held, again.files) == (0, 11, [])
     assert lines_of(tmp_path / "marked") == ledger.lines(38, 51)
@@ -103,7 +103,7 @@ def test_a_cluster_is_exported_and_recorded_as_the_embedded_store(
         folders.append(tmp_path / f"archive-{len(folders)}")
         with closing(open_store(ledger.store, writable=True)) as store:
             done = export(ledger.store, store, folders[-1])
-        assert (done.milestones, done.faults, done.lacking) == (50, [], [])
+        assert (done.milestones, done.faults, done.missing) == (50, [], [])
         assert logged(ledger) == set(range(1, 51))
         assert unlogged(ledger) == []
     assert lines_of(folders[0]) == ledger.lines(1, 51)

@@ -75,7 +75,7 @@ def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
 @on_both
 def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path: Path) -> None:
     done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
-    assert (done.count, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
+    assert (done.count, done.missing, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
     assert lines_of(tmp_path) == ledger.lines(1, 7)
 
 
@@ -83,14 +83,14 @@ def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path
 def test_no_more_is_requested_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
     with proxied(node, spoil=lambda path, nth: "late") as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], replace(QUICK, requests=at_once))
-    assert (done.count, done.lacking, done.faults.total()) == (3, [], 0)
+    assert (done.count, done.missing, done.faults.total()) == (3, [], 0)
     assert proxy.most == at_once
 
 
 @on_both
 def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path: Path) -> None:
     done = fetch(ledger.store, [f"{node}/api/{ledger.network}"], tmp_path, [(2, 3)], QUICK)
-    assert done.lacking == []
+    assert done.missing == []
     assert lines_of(tmp_path) == ledger.lines(2, 4)
 
 
@@ -108,7 +108,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledge
 
     with proxied(node, spoil=spoil) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], replace(QUICK, timeout_s=1.0))
-    assert done.lacking == []
+    assert done.missing == []
     assert {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID} <= done.faults.keys()
     assert lines_of(tmp_path) == ledger.lines(1, 9)
     assert max(proxy.requested.values()) <= 8
@@ -148,14 +148,14 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
 
     with proxied(node, spoil=spoil) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 9)], QUICK)
-        assert (done.count, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
+        assert (done.count, done.missing, done.files) == (4, [(3, 5)], ["6to10.log"])
         assert done.faults[NOT_THERE] == 3
         assert all("not there" in text for text in done.failures)
         # Each milestone above the gap requests it once, and the fetch requests milestone 5 itself.
         assert max(proxy.requested[path] for path in proxy.requested if path.endswith("/5")) <= 4 + 1
         # The second node has them: the fetch requests them there when the first one returns nothing.
         healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
-    assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
+    assert (healed.count, healed.held, healed.missing) == (3, 4, [])
     assert lines_of(tmp_path) == ledger.lines(3, 10)
 
 
@@ -174,7 +174,7 @@ def test_a_node_given_twice_is_queried_once(ledger: Ledger, node: str, tmp_path:
     with proxied(node, edit=edit) as proxy:
         urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
         done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
-    assert (done.lacking, requested) == ([(60, 60)], 1)
+    assert (done.missing, requested) == ([(60, 60)], 1)
 
 
 def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_all_are(
@@ -184,7 +184,7 @@ def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_
         deaf.bind(("127.0.0.1", 0))
         down = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         done = fetch(ledger.store, [down, node], tmp_path, [(1, 2)], QUICK)
-        assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+        assert (done.count, done.missing, done.faults.total()) == (2, [], 0)
         assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
             f"{down} is not used: {BROKEN}: {down}/api/v1/info: connecting failed: Connection refused"
         ]
@@ -204,7 +204,7 @@ def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_p
 
     with proxied(node, edit=edit) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
-    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {BAD_STATUS: 1})
+    assert (done.count, done.missing, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {BAD_STATUS: 1})
 
 
 async def test_what_fails_beside_a_write_that_fails_is_not_reported(
@@ -240,7 +240,7 @@ def test_one_unavailable_milestone_costs_no_other(ledger: Ledger, node: str, tmp
     impatient = FetchSettings(backoff_s=0.01, tries=3)
     with proxied(node, spoil=lambda path, nth: "503" if chosen in path else None) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
-    assert (done.count, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
+    assert (done.count, done.missing, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
     assert max(proxy.requested.values()) <= 3 + 1
     # The next run requests only that milestone, and nothing that the folder contains.
     with proxied(node) as proxy:
@@ -448,7 +448,7 @@ def test_a_signal_lets_what_is_under_way_be_written_and_the_next_run_takes_the_r
 
     done = fetch(ledger.store, [node], tmp_path, [(1, 20)], QUICK, notify)
     assert 2 <= done.count < 20
-    assert (done.left, done.lacking, done.files) == (20 - done.count, [], [f"1to{done.count + 1}.log"])
+    assert (done.left, done.missing, done.files) == (20 - done.count, [], [f"1to{done.count + 1}.log"])
     assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
 
 
@@ -579,7 +579,7 @@ def test_while_it_follows_its_files_may_be_taken_away_and_nobody_else_writes_the
 
     pace = Pace(run_most=3, poll_s=0.01)
     done = following.follow(ledger.store, [node], tmp_path, hand_on, first=1, settings=QUICK, pace=pace)
-    assert (done.lacking, done.faults.total()) == ([], 0)
+    assert (done.missing, done.faults.total()) == ([], 0)
     assert spans[:3] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
 
 
@@ -621,7 +621,7 @@ def test_where_the_first_milestone_is_missing_on_the_node_the_others_are_not_wai
             ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01)
         )
     assert [path.name for run in runs for path in run.files] == ["2to5.log"]
-    assert done.lacking == [(1, 1)]
+    assert done.missing == [(1, 1)]
     assert lines_of(tmp_path) == ledger.lines(2, 5)
 
 
@@ -646,7 +646,7 @@ def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
     with proxied(node, edit=partial(named_newest, 1_000_000)) as lying, proxied(node, spoil=spoil) as honest:
         urls = [lying.url, honest.url]
         done = following.follow(ledger.store, urls, tmp_path, hand_on, first=first, settings=QUICK, pace=pace)
-    assert (done.lacking, dict(done.faults)) == ([], {NOT_THERE: 1})
+    assert (done.missing, dict(done.faults)) == ([], {NOT_THERE: 1})
     assert spans == [list(range(newest if first is None else first, newest + 1))]
 
 
@@ -674,7 +674,7 @@ def test_what_was_missing_before_a_signal_and_was_not_requested_again_is_still_m
         done = following.follow(
             ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=one_by_one, pace=Pace(run_most=8)
         )
-    assert (done.count, done.lacking) == (2, [(1, 6)])
+    assert (done.count, done.missing) == (2, [(1, 6)])
     assert lines_of(tmp_path) == ledger.lines(7, 9)
 
 

@@ -77,7 +77,7 @@ def test_what_is_fetched_are_the_real_bytes_and_gaps_are_named(guardian: str, tm
     with proxied(guardian) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], emitter, tmp_path, [(first, end - 1)], QUICK)
     missing = subtract([(first, end - 1)], of_indices(there))
-    assert (done.count, done.held, done.left, done.lacking) == (len(there), 0, 0, missing)
+    assert (done.count, done.held, done.left, done.missing) == (len(there), 0, 0, missing)
     assert fetched(folder_of(tmp_path, emitter)) == there
     # Sequences below an existing message were requested twice, those above it once.
     requested = {sequence_in(path): times for path, times in proxy.requested.items()}
@@ -95,7 +95,7 @@ def test_sequences_beyond_64_bits_with_a_sign_are_requested_and_named_as_they_ar
     emitter, highest = max(((of, at) for of, at in served() if of != MADE), key=itemgetter(1))
     assert highest >= 2**63
     done = fetch_vaas(MAINNET, [guardian], emitter, tmp_path, [(highest - 1, highest + 1)], QUICK)
-    assert done.lacking == [(highest - 1, highest - 1), (highest + 1, highest + 1)]
+    assert done.missing == [(highest - 1, highest - 1), (highest + 1, highest + 1)]
     assert [text.split(":")[0] for text in done.failures] == [str(highest - 1), str(highest + 1)]
     assert done.files == [f"{highest}to{highest + 1}.jsonl"]
     assert fetched(tmp_path) == {highest: served()[emitter, highest]}
@@ -121,7 +121,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(guardian: str
         done = fetch_vaas(
             MAINNET, [proxy.url], MADE, tmp_path / "bad", [(FIRST, END - 1)], replace(QUICK, timeout_s=1.0)
         )
-    assert (done.count, done.lacking) == (END - FIRST, [])
+    assert (done.count, done.missing) == (END - FIRST, [])
     assert done.faults.keys() == {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID}
     assert fetched(tmp_path / "bad") == expected(MADE, FIRST, END)
     assert contents(tmp_path / "bad") == contents(tmp_path / "good")
@@ -141,14 +141,14 @@ def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_pat
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], emitter, tmp_path, [(chosen, chosen)], QUICK)
-        assert (done.count, done.lacking, dict(done.faults)) == (0, [(chosen, chosen)], {UNPROVED: QUICK.tries})
+        assert (done.count, done.missing, dict(done.faults)) == (0, [(chosen, chosen)], {UNPROVED: QUICK.tries})
         assert re.search(
             rf"^{chosen}: not proved: .*/{chosen}: signature 1: expected one by guardian", done.failures[0]
         )
         assert not list(tmp_path.rglob("*.jsonl"))
         # Another guardian has the correctly signed message.
         healed = fetch_vaas(MAINNET, [proxy.url, guardian], emitter, tmp_path, [(chosen, chosen)], QUICK)
-    assert (healed.count, healed.lacking, dict(healed.faults)) == (1, [], {UNPROVED: 1})
+    assert (healed.count, healed.missing, dict(healed.faults)) == (1, [], {UNPROVED: 1})
     assert fetched(tmp_path) == {chosen: there[chosen]}
 
 
@@ -160,7 +160,7 @@ def test_invalid_base64_is_a_fault(guardian: str, tmp_path: Path, reported: obje
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], QUICK)
-    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {UNREADABLE: QUICK.tries})
+    assert (done.count, done.missing, dict(done.faults)) == (0, [(FIRST, FIRST)], {UNREADABLE: QUICK.tries})
 
 
 def test_a_gap_is_requested_again_in_the_end_and_then_by_the_next_run_alone(guardian: str, tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_a_gap_is_requested_again_in_the_end_and_then_by_the_next_run_alone(guar
 
     with proxied(guardian, spoil) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
-        assert (done.count, done.lacking, done.left) == (19, [(later, later)], 0)
+        assert (done.count, done.missing, done.left) == (19, [(later, later)], 0)
         assert [text.split(":")[0] for text in done.failures] == [str(later)]
         before = Counter(proxy.requested)
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
-    assert (done.count, done.held, done.lacking) == (1, 19, [])
+    assert (done.count, done.held, done.missing) == (1, 19, [])
     assert {sequence_in(path) for path in (proxy.requested - before)} == {later, -1}
     assert fetched(tmp_path) == expected(MADE, FIRST, FIRST + 20)
 
@@ -248,7 +248,7 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_no
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], Emitter(26, MADE.address), tmp_path, [(1, 3)], QUICK)
-    assert (done.lacking, dict(done.faults)) == ([(1, 3)], {BAD_STATUS: 3})
+    assert (done.missing, dict(done.faults)) == ([(1, 3)], {BAD_STATUS: 3})
     testnet = StoreSettings("", "mine", wormhole="testnet")
 
     def older(path: str, status: int, body: bytes) -> tuple[int, bytes]:
@@ -266,7 +266,7 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_no
 def test_a_guardian_given_twice_is_queried_once(guardian: str, tmp_path: Path) -> None:
     urls = [guardian, f"{guardian}/", f"{guardian}/v1/"]
     done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(END, END)], QUICK)
-    assert (done.lacking, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
+    assert (done.missing, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
 
 
 def test_a_guardian_that_is_down_is_left_out(guardian: str, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_guardian_that_is_down_is_left_out(guardian: str, tmp_path: Path) -> N
         deaf.bind(("127.0.0.1", 0))
         urls = [f"http://127.0.0.1:{deaf.getsockname()[1]}", guardian]
         done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(FIRST, FIRST + 1)], QUICK)
-    assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+    assert (done.count, done.missing, done.faults.total()) == (2, [], 0)
 
 
 def test_a_signal_ends_the_wait_for_another_try(guardian: str, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_signal_ends_the_wait_for_another_try(guardian: str, tmp_path: Path) -
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], FetchSettings(backoff_s=1.0, tries=3))
-    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {BAD_STATUS: 1})
+    assert (done.count, done.missing, dict(done.faults)) == (0, [(FIRST, FIRST)], {BAD_STATUS: 1})
 
 
 def run(*arguments: str, **environment: str) -> Result:
@@ -302,7 +302,7 @@ def test_the_command_names_what_was_not_available_and_fetches_what_is_missing_in
     of = ["--guardian", guardian, "--emitter", f"{emitter.chain}/0x{emitter.address.hex()}", "--backoff", "0.01"]
     highest = max(there)
     done = run(*of, "--range", f"{highest}:{highest + 2}", "--into", str(tmp_path / "all"), "--json")
-    assert (done.exit_code, json.loads(done.stdout)["lacking"]) == (3, [[highest + 1, highest + 1]])
+    assert (done.exit_code, json.loads(done.stdout)["missing"]) == (3, [[highest + 1, highest + 1]])
     settings = replace(MAINNET, url=f"sqlite:///{tmp_path / 'store'}")
     migrate(settings)
     place = (emitter.chain, emitter.address)

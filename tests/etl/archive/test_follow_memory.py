@@ -117,7 +117,7 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
         settings=FetchSettings(tries=1),
         pace=Pace(run_most=1, poll_s=0),
     )
-    assert done.lacking == [(LOST, LOST)]
+    assert done.missing == [(LOST, LOST)]
     assert done.count >= 4 * RUNS - 1
     assert (tmp_path / "pending.jsonl").read_bytes()
     # One object kept per run would be 3 * RUNS; a run on its way has some dozens.

@@ -107,7 +107,7 @@ async def test_milestones_that_no_node_has_are_requested_again_in_turn_with_one_
     assert again == [*islice(cycle(range(1, 101)), len(again))]
     runs = [[*tried] for tries, tried in groupby(attempts, key=itemgetter(1)) if tries == 1]
     assert [len(each) for each in runs[:3]] == [40, 40, 20]
-    assert done.lacking == [(1, 100)]
+    assert done.missing == [(1, 100)]
 
 
 async def test_files_that_were_removed_do_not_hold_up_later_ones(tmp_path: Path) -> None:

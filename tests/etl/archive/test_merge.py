@@ -71,7 +71,7 @@ def test_every_archive_format_gives_the_same_file(form: str, tmp_path: Path) -> 
     chosen = sample()[20:26]
     (tmp_path / "in.jsonl").write_bytes(b"".join(dump(ARCHIVE_FORMS[form](line)) for line in chosen))
     done = merge(SETTINGS, [tmp_path / "in.jsonl"], tmp_path / "out")
-    assert (done.faults, done.lacking, done.files) == ([], [], ["21to27.log"])
+    assert (done.faults, done.missing, done.files) == ([], [], ["21to27.log"])
     expected = [line["milestone"]["index"] for line in oracle()[20:26]]
     found = lines_of(tmp_path / "out")
     assert [line["milestone"]["index"] for line in found] == expected
@@ -89,7 +89,7 @@ def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_
     (tmp_path / "a.log").write_bytes(b"".join(map(dump, spoiled)))
     (tmp_path / "b.log").write_bytes(b"".join(map(dump, chosen)))
     done = merge(SETTINGS, [tmp_path / "a.log", tmp_path / "b.log"], tmp_path / "out")
-    assert (done.milestones, done.lacking, done.files) == (5, [(5, 5)], ["1to5.log", "6to7.log"])
+    assert (done.milestones, done.missing, done.files) == (5, [(5, 5)], ["1to5.log", "6to7.log"])
     assert {fault.kind for fault in done.faults} == {"MalformattedMilestone"}
     assert [line["milestone"]["index"] for line in lines_of(tmp_path / "out")] == [1, 2, 3, 4, 6]
     # An intact copy repairs the message, and so does running the same merge again with that copy.
@@ -103,12 +103,12 @@ def test_milestones_between_those_of_the_files_are_named_unless_the_folder_has_t
     apart = write(tmp_path / "apart.log", [*lines[2:4], *lines[6:8]])
     between = write(tmp_path / "between.log", lines[3:7])
     done = merge(SETTINGS, [apart], tmp_path / "out")
-    assert (done.milestones, done.lacking, done.faults) == (4, [(5, 6)], [])
-    assert merge(SETTINGS, [apart], tmp_path / "half", first=6).lacking == [(6, 6)]
-    assert merge(SETTINGS, [apart], tmp_path / "none", first=10, last=12).lacking == [(10, 11)]
-    assert merge(SETTINGS, [between], tmp_path / "out").lacking == []
+    assert (done.milestones, done.missing, done.faults) == (4, [(5, 6)], [])
+    assert merge(SETTINGS, [apart], tmp_path / "half", first=6).missing == [(6, 6)]
+    assert merge(SETTINGS, [apart], tmp_path / "none", first=10, last=12).missing == [(10, 11)]
+    assert merge(SETTINGS, [between], tmp_path / "out").missing == []
     again = merge(SETTINGS, [apart], tmp_path / "out")
-    assert (again.milestones, again.held, again.lacking) == (0, 4, [])
+    assert (again.milestones, again.held, again.missing) == (0, 4, [])
 
 
 def test_a_bad_first_line_does_not_decide_the_era(tmp_path: Path) -> None:
