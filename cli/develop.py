@@ -76,7 +76,7 @@ FAST = [
 
 
 PROCESSES = 2
-"""One more than the cores of a small machine: tests wait for servers, installations and timeouts."""
+"""For the whole suite on any machine: Spark, Cassandra and loads need its memory and its cores."""
 
 
 def environment() -> dict[str, str]:
@@ -106,12 +106,13 @@ def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
         bool,
-        typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients, the browser and thorough tests."),
+        typer.Option("--fast", help="Only tests that need a second: no engine, Cassandra, foreign clients or browser."),
     ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
     processes: Annotated[
-        int, typer.Option("--processes", min=1, help="Processes that share the suite; named tests run in one.")
-    ] = PROCESSES,
+        int | None,
+        typer.Option("--processes", min=1, help="Processes of a suite. Default: 2; with --fast the number of cores."),
+    ] = None,
 ) -> None:
     """Runs the linters and the test suite; fails if any of them fails.
 
@@ -121,6 +122,7 @@ def run_tests(
     """
     chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
     # A debugger in a named test needs a single process.
+    processes = processes or (max(PROCESSES, os.cpu_count() or 1) if fast else PROCESSES)
     shared = [f"--numprocesses={processes}", "--dist=loadscope", "--no-loadscope-reorder"]
     suite = ["pytest", *chosen, *(arguments or shared)]
     with ThreadPoolExecutor(len(LINTERS) + 1) as pool:

@@ -232,6 +232,7 @@ async def check_milestones(client: httpx.AsyncClient, ledger: Iota, some: Some[A
         assert await found(client, text) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("store", EACH_STORE, indirect=True)
 async def test_every_message_transaction_milestone_and_output_of_chrysalis_is_found(
     client: httpx.AsyncClient, chrysalis: Iota, some: Some[Any]
@@ -250,6 +251,7 @@ async def test_addresses_tags_and_milestones_of_chrysalis_are_found(
     await check_milestones(client, chrysalis, some)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stardust_store", EACH_STORE, indirect=True)
 async def test_every_block_transaction_milestone_output_and_chain_object_of_stardust_is_found(
     stardust_client: httpx.AsyncClient, blocks: Iota, some: Some[Any]
@@ -348,6 +350,7 @@ def earliest_transactions(world: World) -> set[str]:
     return {min(seen)[2] for seen in by_key.values()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wormhole_store", EACH_STORE, indirect=True)
 async def test_vaas_and_transactions_of_other_chains_are_found(
     signed: httpx.AsyncClient, world: World, some: Some[Any]

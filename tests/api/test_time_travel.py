@@ -91,6 +91,7 @@ async def test_every_chrysalis_balance_after_every_milestone(app: Any, oracle: O
     assert now == await ask(app, f"/api/v1/addresses/ed25519/{address}", {"ledgerIndex": LAST})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("or_spent", [False, True])
 async def test_every_chrysalis_listing_after_every_milestone_adds_up_to_the_balance(
     app: Any, oracle: Oracle, some: Some[str], source: str, or_spent: bool
@@ -121,6 +122,7 @@ async def test_every_chrysalis_listing_after_every_milestone_adds_up_to_the_bala
                 )
 
 
+@pytest.mark.thorough
 async def test_stardust_balances_of_any_time_by_their_conditions_at_that_time(
     stardust_app: tuple[Any, CountingStore], stardust: StardustLedger, some: Some[int], source: str
 ) -> None:
@@ -170,6 +172,7 @@ def outputs_at(stardust: StardustLedger, index: int) -> list[Indexed]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", reference_indexer.TAKES)
 async def test_every_filter_of_the_indexer_in_past_states(
     stardust_app: tuple[Any, CountingStore], stardust: StardustLedger, some: Some[int], source: str, route: str
@@ -265,6 +268,7 @@ def from_10_to_30(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> I
     store.close()
 
 
+@pytest.mark.thorough
 async def test_states_that_the_store_does_not_cover_are_named(
     from_10_to_30: Any, oracle: Oracle, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ async def rejection(client: httpx.AsyncClient, path: str, **headers: str) -> str
     return message
 
 
+@pytest.mark.thorough
 async def test_each_family_answers_its_own_and_names_the_other(
     client: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger
 ) -> None:
@@ -101,6 +102,7 @@ async def test_each_family_answers_its_own_and_names_the_other(
             assert await rejection(client, f"/api/v1/messages/{block_id}{part}") == text
 
 
+@pytest.mark.thorough
 async def test_included_transactions_milestones_and_outputs_do_too(
     client: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger
 ) -> None:
@@ -225,6 +227,7 @@ async def test_the_explorer_shows_both(client: httpx.AsyncClient, oracle: Oracle
     assert (rejected.status_code, rejected.json()["code"]) == (501, 501)
 
 
+@pytest.mark.thorough
 async def test_the_explorer_shows_the_state_of_a_chrysalis_ledger(
     networks: dict[str, NetworkMount], oracle: Oracle
 ) -> None:
@@ -270,6 +273,7 @@ def client_of(networks: dict[str, NetworkMount], default: str, **settings: Any) 
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
 
 
+@pytest.mark.thorough
 async def test_one_server_answers_for_a_network_of_each_era(
     networks: dict[str, NetworkMount], oracle: Oracle, stardust: StardustLedger
 ) -> None:
@@ -346,6 +350,7 @@ def served(folder: Path, name: str, **more: str) -> Any:
     return make_app(read(None, variables | {f"PERMANODE_STORE_{key.upper()}": text for key, text in more.items()}, {}))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "more", "first"),
     [

@@ -456,6 +456,7 @@ def test_an_address_that_cannot_be_bound_names_the_option_to_change() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGINT, 2)])
 def test_serve_prints_its_url_and_networks_and_ends_with_exit_code_0(
     tmp_path: Path, number: signal.Signals, workers: int
@@ -513,6 +514,7 @@ def test_bars_move_and_have_rate_and_remaining_time(monkeypatch: pytest.MonkeyPa
     assert re.search(r"1000050/1000100 milestones 5\.0/s 0:00:10 00:10", moving), moving
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("command", "advice"), [("config", ""), ("migrate", "; to complete it, run it again")])
 def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path, command: str, advice: str) -> None:
     """While the command reads a pipe that nobody writes to."""

@@ -50,12 +50,14 @@ def web_server() -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_port_that_nothing_listens_on(command: list[str], tmp_path: Path) -> None:
     store = "cassandra://127.0.0.1:9/permatest"
     assert failed(store, command, tmp_path) == f"{store}: no node responds (connection refused)"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("store", ["cassandra://127.0.0.1:9/permatest", "sqlite:///absent"])
 def test_several_workers_do_not_start_without_their_store(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

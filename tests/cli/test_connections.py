@@ -143,6 +143,7 @@ def test_a_wrong_response_ends_the_connection_without_what_makes_it_wrong(ports:
     assert size is None or head.startswith(b"HTTP/1.1 500") or len(body) < int(size[1])
 
 
+@pytest.mark.thorough
 def test_the_keep_alive_time_begins_with_each_response() -> None:
     limits = Limits(connections=10, head_bytes=65_536, head_s=10, send_s=10)
     keep_alive_s, pause_s = 4, 1.5

@@ -107,6 +107,7 @@ def whole(connection: socket.socket) -> bytes:
 Started = tuple[int, "subprocess.Popen[bytes]"]
 
 
+@pytest.mark.thorough
 def test_a_stream_that_fails_does_not_look_complete(process: Started) -> None:
     port, _ = process
     assert whole(requested(port, "/")).endswith(b'{"client": "127.0.0.1"}')
@@ -115,15 +116,18 @@ def test_a_stream_that_fails_does_not_look_complete(process: Started) -> None:
     assert not found.endswith(b"0\r\n\r\n")
 
 
+@pytest.mark.thorough
 def test_a_header_with_a_line_break_is_not_sent(process: Started) -> None:
     assert b"x-injected" not in whole(requested(process[0], "/split"))
 
 
+@pytest.mark.thorough
 def test_the_address_that_a_proxy_names_is_the_client(process: Started) -> None:
     found = whole(requested(process[0], "/", "x-forwarded-for: 192.0.2.7\r\n"))
     assert found.endswith(b'{"client": "192.0.2.7"}')
 
 
+@pytest.mark.thorough
 def test_a_stream_waits_for_its_client(process: Started) -> None:
     port, started = process
     connection = requested(port, "/endless")
@@ -139,6 +143,7 @@ def test_a_stream_waits_for_its_client(process: Started) -> None:
     connection.close()
 
 
+@pytest.mark.thorough
 def test_a_websocket_message_that_is_too_long_ends_the_connection(process: Started) -> None:
     with connect(f"ws://127.0.0.1:{process[0]}/", max_size=None) as client:
         client.send(b"x" * 100_000)
@@ -153,6 +158,7 @@ def test_a_websocket_message_that_is_too_long_ends_the_connection(process: Start
             client.send(parts())
 
 
+@pytest.mark.thorough
 def test_it_ends_when_its_time_for_open_requests_is_over(process: Started) -> None:
     port, started = process
     connection = requested(port, "/waits")

@@ -109,6 +109,7 @@ def check(tmp_path: Path, document: Any, name: str) -> Result:
     return run("proof", "check", str(file), "--keys", KEYS[name].verifier.text)
 
 
+@pytest.mark.thorough
 def test_a_row_that_is_left_out_of_a_document_makes_it_invalid(servers: Mapping[str, str], tmp_path: Path) -> None:
     page = newest_page(servers["honest"]).json()
     assert HIDDEN[4:].hex() in {each["blockId"][2:] for each in page["items"]}
@@ -126,6 +127,7 @@ def test_a_row_that_is_left_out_of_a_document_makes_it_invalid(servers: Mapping[
             assert (result.exit_code, result.output.splitlines()[-1]) == (1, "invalid"), result.output
 
 
+@pytest.mark.thorough
 def test_a_server_whose_store_lost_a_row_proves_no_page_near_it(servers: Mapping[str, str]) -> None:
     response = newest_page(servers["forgetful"])
     assert (response.status_code, "damaged" in response.text) == (503, True)

@@ -80,6 +80,7 @@ def test_the_selected_network_lends_its_keys(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "valid: the milestone applied the block")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -57,6 +57,7 @@ def run(*arguments: object, code: int = 0) -> Result:
     return result
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 @pytest.mark.parametrize("sort", ["oldest", "newest"])
 async def test_a_file_is_the_export_of_the_api(
@@ -73,6 +74,7 @@ async def test_a_file_is_the_export_of_the_api(
     assert written.stdout == answer.text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 @pytest.mark.parametrize("sort", ["oldest", "newest"])
 def test_a_file_that_was_cut_anywhere_is_completed(
@@ -97,6 +99,7 @@ def test_a_file_that_was_cut_anywhere_is_completed(
     assert out.read_bytes() == whole
 
 
+@pytest.mark.thorough
 def test_a_file_of_another_statement_is_not_continued(statements: Statements, tmp_path: Path) -> None:
     one, other, *_ = statements.addresses
     out = tmp_path / "statement.csv"

@@ -203,6 +203,7 @@ def test_the_bar_of_many_milestones_shows_every_gap_and_never_claims_all(store: 
     assert f"coverage    1 {'░' * 19}+{'░' * 20} 60,000  99.9 %\n" in run("status")
 
 
+@pytest.mark.thorough
 def test_a_status_with_much_in_it_fits_one_screen(store: StoreSettings) -> None:
     """Many short intervals of every level, a follower, rejects: 24 lines of 80 cells."""
     complete = [[10 * index, 10 * index + 3] for index in range(5_000)]

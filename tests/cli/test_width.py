@@ -66,6 +66,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli.app, list(arguments), catch_exceptions=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("long_names")
 @pytest.mark.parametrize("command", TABLES, ids=" ".join)
 def test_a_table_fits_80_columns_and_is_also_json(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

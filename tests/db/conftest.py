@@ -22,7 +22,7 @@ tests/api/test_every_store.py compares the results of all queries on a cluster.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/db/"):
             for store, files in IN_CI.items():
                 if f"[{store}" in item.name and item.path.name not in files:
                     item.add_marker(pytest.mark.slow)

@@ -474,6 +474,7 @@ def test_an_expired_lease_is_taken_over_and_its_holder_learns_it(store, settings
     other.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("publish", [False, True])
 @ON_EACH_WRITER
 def test_a_run_that_lost_its_lease_learns_it_when_its_batch_ends(store, settings, publish):

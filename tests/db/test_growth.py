@@ -92,6 +92,7 @@ CUTS = [(5, (2, 1, 0)), (5, ()), (10, (0,))]
 """The layout of a store, and where its migration is interrupted. The first one runs on clusters without `--slow`."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("unborn", "layout", "cuts"),
     [

@@ -54,6 +54,7 @@ def test_a_lost_lease_is_reported_and_stays_with_its_successor(sqlite_settings: 
         assert holder.run == "run-2"
 
 
+@pytest.mark.thorough
 def test_a_migration_that_writes_a_store_again_keeps_its_lease(
     sqlite_settings: StoreSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ histories = st.lists(
 sizes = {"chunk_size": st.integers(1, 20), "partition_size": st.integers(1, 6)}
 
 
+@pytest.mark.thorough
 @given(history=histories, seed=st.integers(0, 2**32), **sizes)
 @settings(max_examples=300, deadline=None)
 def test_any_history_ends_with_every_row_in_its_place(history, seed, chunk_size, partition_size):

@@ -93,6 +93,7 @@ def clocks(draw):
     return [100 + each for each in itertools.accumulate(steps)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", LISTINGS)
 @examples(data=st.data(), clock=clocks(), newest=st.booleans())
 def test_a_listing_between_two_times_is_what_a_plain_filter_gives(store, kind, data, clock, newest):

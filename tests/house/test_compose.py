@@ -65,6 +65,7 @@ def words(command: str | list[str] | None) -> list[str]:
     return shlex.split(command) if isinstance(command, str) else list(command or [])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FILES)
 def test_the_file_is_valid_by_the_compose_specification(name: str) -> None:
     checker = Path(sys.executable).with_name("check-jsonschema")
@@ -238,6 +239,7 @@ def test_the_images_hold_what_they_copy_and_install() -> None:
     assert len(re.findall(r"pip install", text)) == len(installed) + 1, "and the project itself, without dependencies"
 
 
+@pytest.mark.thorough
 def test_the_wheel_builds_from_what_the_images_copy(tmp_path: Path) -> None:
     for source in copied_sources():
         target = tmp_path / source

@@ -30,6 +30,7 @@ def url(tmp_path: Path) -> str:
     return found
 
 
+@pytest.mark.thorough
 def test_a_role_takes_two_lines(tree: Path) -> None:
     """Once reverted, it is gone from the lookups and from the API."""
     (patch,) = examples(ROLE)

@@ -55,6 +55,7 @@ def engine_names(text: str) -> set[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_module_outside_the_engine_names_nothing_of_it() -> None:
     found = {str(path.relative_to(ROOT)): engine_names(path.read_text("utf-8")) for path in some_of(FILES)}
     assert {name: names for name, names in found.items() if names} == {}
@@ -83,6 +84,7 @@ def test_the_check_finds_each_way_to_name_it(text: str, found: set[str]) -> None
     assert engine_names(text) == found
 
 
+@pytest.mark.thorough
 def test_executors_need_no_delta_rs() -> None:
     """Functions of tasks are in modules that import it neither themselves nor through others: it has 130 MB."""
     code = f"import sys, {', '.join(WORKERS)}; sys.exit('deltalake' in sys.modules)"

@@ -74,6 +74,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@pytest.mark.thorough
 def test_every_module_says_what_it_is() -> None:
     explained = [path for path in SOURCES if path.name != "__init__.py" and path not in GENERATED]
     assert len(explained) > 600

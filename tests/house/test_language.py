@@ -154,6 +154,7 @@ def unreleased(text: str) -> str:
     return text if end < 0 else text[:end]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_plain_english(page: Path) -> None:
     text = page.read_text("utf-8")

@@ -87,6 +87,7 @@ def modules(package: str) -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_and_comments_in_code_are_plain_english(package: str) -> None:
     found = []
@@ -113,6 +114,7 @@ def test_other_strings_may_contain_idioms() -> None:
     assert comment_report("module.py", 'X = "told"\nf(\n    "refused",\n)\n"""None: `lacking`."""') == []
 
 
+@pytest.mark.thorough
 def test_names_of_tests_are_plain_english() -> None:
     for_tests = modules("tests").items()
     check([line for path, text in for_tests for line in name_report(path, definitions(ast.parse(text)), IDIOMS)])

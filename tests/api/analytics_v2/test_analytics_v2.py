@@ -267,6 +267,7 @@ class Answers:
         await ledger.rejected("activity/milestones/by-index/4294967295", 404)
         await ledger.rejected(f"activity/milestones/0x{'ab' * 32}", 404)
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("page_size", [1, 7, 1000])
     @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
     async def test_series_of_every_measure_in_both_orders(self, ledger: Served, interval: str, page_size: int) -> None:
@@ -543,6 +544,7 @@ def lagging(
     store.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
 async def test_what_the_ledger_state_does_not_contain_is_null(lagging: Served, interval: str) -> None:
     names = ["messageCount", "nftCreatedCount", "nftNewCount", "holders", "basicAmount", "treasuryAmount"]
@@ -557,6 +559,7 @@ async def test_what_the_ledger_state_does_not_contain_is_null(lagging: Served, i
         await lagging.rejected("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
 
 
+@pytest.mark.thorough
 async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
     stardust: StardustLedger, stardust_figures: Figures, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def attached(oracle: Oracle, entry: Json) -> Json:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 3, 100])
 @pytest.mark.parametrize("states", [("included", "conflicting"), ("included",), ("conflicting",), ()])
 async def test_what_every_address_received_and_sent_each_attachment_once(
@@ -229,6 +230,7 @@ def note(store: WritableStore, chunk_size: int, *sealed: tuple[int, int]) -> Non
         note_logged(store, reads, chunk_size, list(sealed))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("held", "completed", "gaps", "unlogged"),
     [

@@ -132,6 +132,7 @@ def expected_output(output_id: str, entry: Json) -> Json:
     return head | {"output": entry["output"], "ledgerIndex": metadata["ledgerIndex"]}
 
 
+@pytest.mark.thorough
 async def test_every_output_with_and_without_0x(stardust_app: Any, stardust: StardustLedger, some: Some[Any]) -> None:
     for output_id, entry in some(stardust.outputs.items()):
         expected = {"data": expected_output(bare(output_id), entry)}
@@ -256,6 +257,7 @@ async def test_every_attachment_of_a_transaction_by_its_block(
         responses_chronicle.TransactionResponse.model_validate(body, strict=True, extra="forbid")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("states", [("included", "conflicting"), ("included",), ("conflicting",)])
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_transactions_of_every_address_and_no_empty_page_with_a_state(

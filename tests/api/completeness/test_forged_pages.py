@@ -26,6 +26,7 @@ async def check_forged_pages(proved: Proved, folder: Path, number: int) -> None:
     assert len(reasons) > 15, "the forgeries pass too few of the checks"
 
 
+@pytest.mark.thorough
 async def test_both_checkers_reject_forged_pages_and_agree(proved: Proved, tmp_path: Path) -> None:
     await check_forged_pages(proved, tmp_path, 1_000)
 

@@ -127,6 +127,7 @@ async def test_an_address_is_also_accepted_in_bech32(client: httpx.AsyncClient) 
     assert (again.status_code, again.content) == (304, b"")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("given", "message"),
     [

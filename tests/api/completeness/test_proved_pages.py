@@ -69,17 +69,20 @@ async def prove_pages(proved: Proved, route: Route) -> int:
     return count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", BOTH_ERAS, ids=lambda each: each.path)
 async def test_all_pages_are_proved(proved: Proved, route: Route) -> None:
     assert await prove_pages(proved, route) > 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", CHRYSALIS, ids=lambda each: each.path)
 @pytest.mark.parametrize("proved", ["chrysalis"], indirect=True)
 async def test_all_pages_of_chrysalis_outputs_are_proved(proved: Proved, route: Route) -> None:
     assert await prove_pages(proved, route) > 10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("route", [*STARDUST, *SEEDS], ids=lambda each: each.path)
 @pytest.mark.parametrize("proved", ["stardust"], indirect=True)
 async def test_all_pages_of_stardust_outputs_are_proved(proved: Proved, route: Route) -> None:
@@ -117,6 +120,7 @@ def most_tagged(proved: Proved) -> bytes:
     return proved.keys("messages_by_tag")[0]
 
 
+@pytest.mark.thorough
 async def test_a_span_is_proved_by_the_rows_around_it(proved: Proved) -> None:
     tag = most_tagged(proved)
     whole = [row for row in proved.of("messages_by_tag", tag) if int.from_bytes(row[:4], "big") <= END]

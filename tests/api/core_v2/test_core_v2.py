@@ -41,6 +41,7 @@ async def raw(client: httpx.AsyncClient, path: str) -> str:
     return answer.content.hex()
 
 
+@pytest.mark.thorough
 async def test_every_block_is_the_node_s_json_and_its_bytes(
     client: httpx.AsyncClient, stardust: StardustLedger, some: Some[Any]
 ) -> None:
@@ -89,6 +90,7 @@ async def test_a_transaction_that_took_no_effect_has_no_included_block(
                 assert transaction_id[2:] in answer.json()["error"]["message"]
 
 
+@pytest.mark.thorough
 async def test_every_output_says_whether_and_by_what_it_is_spent(
     client: httpx.AsyncClient, stardust: StardustLedger, some: Some[Any]
 ) -> None:

@@ -141,11 +141,13 @@ async def check(ledger: Ledger, some: Some[int]) -> None:
             assert await replayed(ledger, wanted, expected[number]["cursor"]) == expected[number + 1 :]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("store", STORES, indirect=True)
 async def test_the_events_of_chrysalis(chrysalis: Ledger, some: Some[int]) -> None:
     await check(chrysalis, some)
 
 
+@pytest.mark.thorough
 async def test_the_events_of_stardust(of_stardust: Ledger, some: Some[int]) -> None:
     await check(of_stardust, some)
 
@@ -209,6 +211,7 @@ async def test_a_stream_ends_when_its_client_has_gone(chrysalis: Ledger, monkeyp
         assert (await parts.get()).startswith("retry: ")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("fast_polls")
 @pytest.mark.parametrize("last_event_id", ["", "0"])
 async def test_a_stream_continues_with_new_milestones(oracle: Oracle, tmp_path: Path, last_event_id: str) -> None:

@@ -60,6 +60,7 @@ def cut(url: str, query: Json, last: str, most_bytes: int, *, at_end: Callable[[
     return text[:most_bytes].rpartition("\n\n")[0] + "\n\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("http_server", each_server("uvicorn"))
 @pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_no_event_is_missed_or_delivered_twice(oracle: Oracle, tmp_path: Path, count: int, http_server: str) -> None:

@@ -50,6 +50,7 @@ async def check(app: Any, transactions: dict[str, list[Json]], some: Some[str], 
         assert found == transactions[transaction_id]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_every_chrysalis_transaction_has_its_messages(
     mount: NetworkMount, oracle: Oracle, some: Some[str], page_size: int

@@ -57,6 +57,7 @@ def shown(fact: Milestone) -> Json:
     return {"milestoneId": f"0x{fact.milestone_id}", "index": fact.index, "timestamp": fact.timestamp}
 
 
+@pytest.mark.thorough
 async def test_every_day_has_its_first_and_last_milestone(dated_app: Any, spread: list[Milestone]) -> None:
     days = defaultdict(list)
     for fact in spread:

@@ -112,6 +112,7 @@ def outputs(explorer: Explorer) -> tuple[str, str, list[Any]]:
     return f"ledger/outputs/by-address/{address}", "items", explorer.outputs_of(address)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("listing", [children, tagged, milestones, blocks, updates, changes, outputs])
 async def test_pages_of_every_size_hold_each_row_once(cut_app: Any, explorer: Explorer, listing: Any) -> None:
     path, items, wanted = listing(explorer)

@@ -108,6 +108,7 @@ def earlier(stardust: StardustLedger, tmp_path_factory: pytest.TempPathFactory) 
         store.close()
 
 
+@pytest.mark.thorough
 async def test_balances_before_and_after_an_expiration_and_a_timelock(
     earlier: dict[int, Any], stardust: StardustLedger
 ) -> None:
@@ -152,6 +153,7 @@ def total_of(stardust: StardustLedger, index: int, address: str) -> int:
     return sum(-int(each["amount"]) if each["isSpent"] else int(each["amount"]) for each in rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_children_are_complete_and_in_order(
     client: httpx.AsyncClient, explorer: Explorer, page_size: int
@@ -247,6 +249,7 @@ async def test_blocks_of_every_milestone(client: httpx.AsyncClient, explorer: Ex
             assert oldest == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_updates_of_every_address(
     client: httpx.AsyncClient, explorer: Explorer, page_size: int, some: Some[str]
@@ -286,6 +289,7 @@ async def test_updates_of_every_milestone(client: httpx.AsyncClient, explorer: E
         assert await walk(client, path, answers.UpdatesOfMilestone, "items", page_size) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_outputs_of_every_address_in_every_role(
     client: httpx.AsyncClient, explorer: Explorer, page_size: int, some: Some[str]

@@ -84,6 +84,7 @@ def test_the_ledger_has_what_is_tested() -> None:
     assert {each["previousOwner"] == each["owner"] for each in changed} == {True, False}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "query", "model", "wanted"), LISTINGS)
 async def test_every_token(
     client: httpx.AsyncClient, some: Some[str], name: str, query: Json, model: Any, wanted: Any
@@ -94,6 +95,7 @@ async def test_every_token(
         assert await walk(client, path, model, 1000, **query, sort="oldest") == wanted(token)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 2, 3, 5])
 @pytest.mark.parametrize(("name", "query", "model", "wanted"), LISTINGS)
 async def test_pages_of_a_token(

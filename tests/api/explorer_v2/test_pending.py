@@ -124,6 +124,7 @@ async def walk(app: Any, path: str, **query: Any) -> list[Json]:
         query["cursor"] = body["cursor"]
 
 
+@pytest.mark.thorough
 async def test_outputs_of_every_address_in_every_role(pending_app: Any, waiting: Waiting, some: Some[Any]) -> None:
     held = {variant for variant, keys in waiting.outputs.items() if keys}
     assert held == ({*ROLES.values(), "tag", "chain"} if waiting.is_stardust else {"address"})
@@ -138,6 +139,7 @@ async def test_outputs_of_every_address_in_every_role(pending_app: Any, waiting:
             assert await walk(pending_app, path, pageSize=7, sort="oldest", **query) == expected[::-1]
 
 
+@pytest.mark.thorough
 async def test_outputs_of_every_tag_and_every_chain(pending_app: Any, waiting: Waiting, some: Some[Any]) -> None:
     for key, items in some(waiting.outputs["chain"].items()):
         for text in (key, f"0x{key}"):
@@ -163,6 +165,7 @@ async def test_every_transaction_by_id(pending_app: Any, waiting: Waiting, some:
             responses.PendingTransaction.model_validate(body, strict=True, extra="forbid")
 
 
+@pytest.mark.thorough
 async def test_whole_bodies_and_what_is_not_pending(pending_app: Any, waiting: Waiting) -> None:
     address = max(waiting.outputs["address"], key=lambda each: len(waiting.outputs["address"][each]))
     bech32 = format_address(waiting.hrp, bytes.fromhex(address))
@@ -183,6 +186,7 @@ async def test_whole_bodies_and_what_is_not_pending(pending_app: Any, waiting: W
     assert (await ask(pending_app, f"{BASE}/transactions/{settled[0]}", {"unknown": "1"}))[0] == 400
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("era", ["stardust"], indirect=True)
 async def test_what_a_milestone_references_since_is_not_pending(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, waiting: Waiting
@@ -273,6 +277,7 @@ async def v1(app: Any, path: str, page_size: int, **query: Any) -> list[Any]:
         query["state"] = body["data"]["state"]
 
 
+@pytest.mark.thorough
 async def test_pending_outputs_of_every_address_in_v1(pending_app: Any, waiting: Waiting, some: Some[Any]) -> None:
     owned = Owned(waiting)
     seen: set[Any] = set()

@@ -97,6 +97,7 @@ async def walk(client: httpx.AsyncClient, page_size: int, **query: Any) -> list[
             return pages
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 2, 3, 8, 100])
 async def test_rejects_of_incomplete_milestones_and_unknown_ones(client: httpx.AsyncClient, page_size: int) -> None:
     pages = await walk(client, page_size)
@@ -104,6 +105,7 @@ async def test_rejects_of_incomplete_milestones_and_unknown_ones(client: httpx.A
     assert all(len(page) == page_size for page in pages[:-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("milestone", [3, 4, COMPLETE, 13, 99])
 async def test_rejects_of_one_milestone(client: httpx.AsyncClient, milestone: int) -> None:
     for page_size in (1, 100):

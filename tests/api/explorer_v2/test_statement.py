@@ -130,6 +130,7 @@ async def test_every_address(client: httpx.AsyncClient, statements: Statements, 
         assert without_cursors(newest["items"]) == wanted[::-1]
 
 
+@pytest.mark.thorough
 async def test_several_addresses_are_one_account(
     client: httpx.AsyncClient, statements: Statements, some: Some[list[str]]
 ) -> None:
@@ -189,6 +190,7 @@ async def walk(client: httpx.AsyncClient, page_size: int, **query: Any) -> list[
     return list(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 2, 3, 7, 1000])
 async def test_pages(client: httpx.AsyncClient, statements: Statements, page_size: int) -> None:
     several = [busiest(statements), groups(statements, 1)[1][:7]] if page_size > 3 else []
@@ -216,6 +218,7 @@ async def lines_of(client: httpx.AsyncClient, form: str, **query: Any) -> list[J
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 async def test_tables_and_lines_are_complete(
     client: httpx.AsyncClient, statements: Statements, monkeypatch: pytest.MonkeyPatch, some: Some[Any], form: str
@@ -240,6 +243,7 @@ async def test_tables_and_lines_are_complete(
             assert [first, last] == (ends if order == "oldest" else ends[::-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 async def test_a_stream_continues_after_a_line(
     client: httpx.AsyncClient, statements: Statements, monkeypatch: pytest.MonkeyPatch, some: Some[Any], form: str
@@ -329,6 +333,7 @@ async def test_an_address_without_history(client: httpx.AsyncClient, statements:
     assert without_cursors(page["items"]) == statements.items(account)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", STORES)
 async def test_two_eras_are_one_statement(
     oracle: Oracle,
@@ -378,6 +383,7 @@ def two_eras_store(
     return keyspaces.lend(StoreSettings("", "mixed-1", reader=how))
 
 
+@pytest.mark.thorough
 async def test_values_are_exact_and_begin_with_the_first_price(
     stardust: StardustLedger, tmp_path_factory: pytest.TempPathFactory, filled: Filled
 ) -> None:
@@ -464,6 +470,7 @@ async def parts_until_error(parts: AsyncIterator[str]) -> list[Json]:
     raise AssertionError("the lines end without an error")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", [schema.address_balances, schema.address_movements], ids=lambda each: each.name)
 @pytest.mark.parametrize("number", [0, 7, -1])
 async def test_rows_that_contradict_each_other_are_an_error(

@@ -43,6 +43,7 @@ def bearer(text: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_credentials_everything_is_a_401_that_says_how(mount: NetworkMount, path: str) -> None:
     async with client_of(mount, keys=KEYS) as client:
@@ -78,6 +79,7 @@ async def test_health_and_preflight_stay_open(mount: NetworkMount) -> None:
             assert {"Authorization", "X-API-Key"} <= set(preflight.headers["access-control-allow-headers"].split(", "))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "shown",
     [bearer(KEYS[0]), {"Authorization": f"bearer  {KEYS[0]}"}, {"X-API-Key": KEYS[1]}, bearer(token())],
@@ -88,6 +90,7 @@ async def test_a_key_or_a_token_lets_in(mount: NetworkMount, shown: dict[str, st
         assert (answer.status_code, answer.json()) == (200, (await unprotected.get("/api/v1/info")).json())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "shown",
     [

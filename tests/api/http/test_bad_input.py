@@ -48,6 +48,7 @@ WRONG = ("x", "%20", "%00", "ä", "9" * 100, "-1", "0x00", "null", "f" * 63, "f"
 """Texts that no path parameter accepts."""
 
 
+@pytest.mark.thorough
 @ON_ONE_STORE
 async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(client: httpx.AsyncClient) -> None:
     for path, name in some_of(PATH_PARAMETERS):

@@ -51,6 +51,7 @@ def long_message(oracle: Oracle) -> str:
     return str(longest["id"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("coding", [b"gzip", b"br"])
 async def test_a_compressed_answer_is_the_plain_one(app: Any, oracle: Oracle, coding: bytes) -> None:
     for path in (*long_paths(oracle), f"/api/v1/messages/{long_message(oracle)}", "/openapi.json"):
@@ -83,6 +84,7 @@ async def test_small_answers_and_errors_stay_plain_and_say_that_they_vary(app: A
         assert headers[b"vary"] == b"accept-encoding"
 
 
+@pytest.mark.thorough
 async def test_the_least_size_is_a_setting_and_nought_is_never(mount: NetworkMount, oracle: Oracle) -> None:
     path = long_paths(oracle)[0]
     size = len((await ask(create_app({"a": mount}, "a", ApiSettings()), path))[2])

@@ -80,6 +80,7 @@ async def test_preflight_of_an_unknown_route_is_a_404(client: httpx.AsyncClient)
     assert (await client.options("/api/v1/nothing")).status_code == 404
 
 
+@pytest.mark.thorough
 async def test_every_answer_may_be_read_from_any_page(client: httpx.AsyncClient) -> None:
     for path in ("/health", "/api/v1/info", "/api/v1/nothing", "/openapi.json", "/docs"):
         answer = await client.get(path, headers={"Origin": "https://explorer.test"})

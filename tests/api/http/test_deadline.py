@@ -50,6 +50,7 @@ async def is_served(client: httpx.AsyncClient, path: str) -> bool:
     return False
 
 
+@pytest.mark.thorough
 async def test_a_statement_is_interrupted_and_the_next_query_answered(
     slow_client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
@@ -62,6 +63,7 @@ async def test_a_statement_is_interrupted_and_the_next_query_answered(
         assert await is_served(slow_client, f"/api/v1/milestones/{milestone['index']}")
 
 
+@pytest.mark.thorough
 async def test_threads_are_free_again_after_their_statements_were_interrupted(
     slow_client: httpx.AsyncClient, oracle: Oracle
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_networks_of_the_examples_are_those_of_the_demo() -> None:
     assert named == tuple(sample.network for sample in demo.SAMPLES)
 
 
+@pytest.mark.thorough
 async def test_an_example_is_answered(visitor: httpx.AsyncClient) -> None:
     for request_ in some_of([*prefilled(), *with_each_option()]):
         answer = await visitor.request(request_.method, request_.path, params=request_.query, json=request_.body)
@@ -65,6 +66,7 @@ EXPORTED = [
 """Requests for whole listings, with their media types beside JSON."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("request_", "media_types"), EXPORTED, ids=[each.name for each, _ in EXPORTED])
 async def test_a_format_returns_what_accept_returns_and_takes_precedence(
     visitor: httpx.AsyncClient, request_: Request, media_types: set[str]

@@ -190,6 +190,7 @@ def found_cursor(body: Any) -> str | None:
     return None
 
 
+@pytest.mark.thorough
 async def test_on_listings_of_chrysalis(
     mount: NetworkMount, oracle: Oracle, queries: list[str], some: Some[Any]
 ) -> None:
@@ -211,6 +212,7 @@ async def test_on_listings_of_chrysalis(
         assert total > 20 * len(routes)
 
 
+@pytest.mark.thorough
 async def test_on_listings_of_stardust(
     stardust: StardustLedger, stardust_store: Any, queries: list[str], some: Some[Any]
 ) -> None:
@@ -233,6 +235,7 @@ async def test_on_listings_of_wormhole(signed_app: Any, queries: list[str], some
         assert total > 20 * len(routes)
 
 
+@pytest.mark.thorough
 @ON_ONE_STORE
 async def test_a_cursor_of_another_network_is_rejected(mount: NetworkMount, oracle: Oracle, tmp_path: Path) -> None:
     """The same messages in two networks: each rejects the cursors of the other, and takes those of its own copies."""

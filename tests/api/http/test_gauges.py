@@ -163,6 +163,7 @@ class AwayStore:
         raise StoreUnavailable("refused")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("hangs", [False, True])
 async def test_a_store_that_does_not_respond_is_down_and_the_others_are_not_affected(
     store: WritableStore, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
@@ -214,6 +215,7 @@ async def test_scrapes_read_summaries_only_and_not_more_often_than_every_few_sec
         assert counting.reads == before + 2 * once
 
 
+@pytest.mark.thorough
 async def test_metrics_have_the_lag_of_a_store_that_a_follower_loads(store: WritableStore) -> None:
     assert "milestones_behind" not in await gauges(store)
     follow(store, newest=9, due="[[6,7]]")
@@ -221,6 +223,7 @@ async def test_metrics_have_the_lag_of_a_store_that_a_follower_loads(store: Writ
     assert (found["milestones_behind"], found["days_due_milestones"]) == (2, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wrong_at", "unreconciled"), [(None, 0), (7, 1), (5, 3), (4, 4)], ids=["none", "last", "middle", "first"]
 )

@@ -67,12 +67,14 @@ PAGES = {
 """Paths that a server serves beside operations."""
 
 
+@pytest.mark.thorough
 def test_the_committed_contract_is_the_application_s() -> None:
     committed = yaml.load((ROOT / "openapi.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
     assert committed == openapi.document()
     assert openapi.main(["--check"]) == 0
 
 
+@pytest.mark.thorough
 def test_check_notices_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "openapi.yaml"
     other.write_text(openapi.render() + "x-changed: true\n", "utf-8")
@@ -80,6 +82,7 @@ def test_check_notices_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert openapi.main(["--check"]) == 1
 
 
+@pytest.mark.thorough
 async def test_the_served_contract_is_the_committed_one(client: httpx.AsyncClient, mount: NetworkMount) -> None:
     served = (await client.get("/openapi.json")).json()
     assert served == openapi.document()
@@ -239,6 +242,7 @@ def check_operation(each: Described) -> None:
             assert content["example"]["error"]["code"] == status
 
 
+@pytest.mark.thorough
 def test_every_answer_has_an_example_that_is_an_answer() -> None:
     models = {route.operation.answer for route in routes({}, "", "", "")} - {None}
     assert len(models) > 5
@@ -275,6 +279,7 @@ def stardust_client(stardust_app: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=stardust_app), base_url="http://permanode")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("exported", EXPORTED, ids=lambda each: each.name)
 async def test_every_export_has_an_example_with_the_columns_of_a_real_one(
     client: httpx.AsyncClient, stardust_client: httpx.AsyncClient, oracle: Oracle, exported: Described

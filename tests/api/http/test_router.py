@@ -73,6 +73,7 @@ def test_a_mount_is_rejected() -> None:
         OperationRouter([Mount("/a", routes=[])])
 
 
+@pytest.mark.thorough
 def test_every_operation_is_found_as_starlette_would_find_it() -> None:
     every = list(routes({}, "", "", ""))
     router = OperationRouter(every)

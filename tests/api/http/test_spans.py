@@ -181,6 +181,7 @@ def spanned_app(stardust_store: WritableStore, stardust: StardustLedger) -> Any:
     return create_app({"testing": stardust.mount(stardust_store)}, "testing", ApiSettings())
 
 
+@pytest.mark.thorough
 async def test_every_listing_begins_and_ends_where_requested(
     spanned_app: Any, stardust: StardustLedger, some: Some[Any]
 ) -> None:
@@ -267,6 +268,7 @@ async def test_listings_of_one_milestone_or_state_say_why_they_have_no_span(
         assert "start" not in message.removeprefix(f"parameter {name}").partition(":")[2].partition(":")[0]
 
 
+@pytest.mark.thorough
 async def test_the_changes_of_a_milestone_in_both_orders(spanned_app: Any, stardust: StardustLedger) -> None:
     sizes = []
     for milestone in stardust.milestone_entries:

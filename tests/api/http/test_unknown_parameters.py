@@ -79,6 +79,7 @@ def message_of(body: Json) -> str:
     return message
 
 
+@pytest.mark.thorough
 async def test_no_parameter_of_another_operation_is_ignored(app: Any) -> None:
     for each in some_of(SERVED):
         others = DOCUMENTED[protocol_of(each.path)] - names_of(each)

@@ -75,6 +75,7 @@ def around(value: Any) -> list[Any]:
     return [each for each in (value - 1, value, value + 1) if each >= 0] if isinstance(value, int) else [value]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spent", SPENT)
 @pytest.mark.parametrize("route", ROUTES)
 async def test_each_filter_by_hits_and_a_miss(
@@ -178,6 +179,7 @@ def test_random_filters_find_what_a_scan_of_the_files_finds(
     asyncio.run(check(counted, stardust, path_of(route), query, wanted, size))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 @pytest.mark.parametrize("route", ROUTES)
 async def test_a_walk_is_complete_at_every_page_size(

@@ -63,6 +63,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     store.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 100, 1000])
 @pytest.mark.parametrize("spent", ["unspent", "only", "any"])
 @pytest.mark.parametrize(("route", "key"), [("outputs", "unlockableByAddress"), ("outputs/basic", "sender")])

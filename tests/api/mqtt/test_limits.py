@@ -148,6 +148,7 @@ async def test_the_first_packet_is_connect_and_comes_in_time(app: Any, monkeypat
             assert await socket.get() == PROTOCOL
 
 
+@pytest.mark.thorough
 async def test_a_client_that_is_silent_for_longer_than_it_said_is_disconnected(app: Any) -> None:
     async with connected(app, begin=raw.connect(keep_alive=1)) as socket:
         assert await socket.get() == PROTOCOL
@@ -243,6 +244,7 @@ def fast_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "POLL_S", 0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("fast_polls")
 async def test_only_what_somebody_subscribed_to_is_read(oracle: Oracle, tmp_path: Path) -> None:
     stages = growing(tmp_path, oracle, 20, 21, 22)
@@ -267,6 +269,7 @@ async def test_only_what_somebody_subscribed_to_is_read(oracle: Oracle, tmp_path
     assert next(stages, None) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("fast_polls")
 async def test_a_slow_client_is_cut_off_and_others_miss_nothing(
     oracle: Oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

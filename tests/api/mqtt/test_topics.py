@@ -96,11 +96,13 @@ def received(clients: Sequence[Listener], topics: Sequence[str], expected: Seque
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("http_server", each_server("uvicorn"))
 def test_the_topics_of_chrysalis(chrysalis: Era, tmp_path: Path, http_server: str) -> None:
     check(chrysalis, tmp_path, http_server)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("http_server", each_server("granian"))
 def test_the_topics_of_stardust(in_stardust: Era, tmp_path: Path, http_server: str) -> None:
     check(in_stardust, tmp_path, http_server)

@@ -87,6 +87,7 @@ async def test_keys_are_in_inx_api_core_s_order(client: httpx.AsyncClient, oracl
     assert conflicting["addressBalanceChange"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", [1, 2, 3, 7, 100])
 async def test_pages_are_the_history_once(app: Any, oracle: Oracle, page_size: int) -> None:
     for address, history in oracle.histories.items():

@@ -199,6 +199,7 @@ def unspent_at(oracle: Oracle, address: str, ledger_index: int) -> set[str]:
     }
 
 
+@pytest.mark.thorough
 async def test_every_answer_is_true_at_the_ledger_index_it_names(advancing: Advancing, oracle: Oracle) -> None:
     client = advancing.client
     for output_id, expected in oracle.outputs.items():
@@ -248,6 +249,7 @@ async def shown_while_advancing(advancing: Advancing, path: str, items: str) -> 
     return shown
 
 
+@pytest.mark.thorough
 async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracle: Oracle) -> None:
     address, history = max(oracle.histories.items(), key=lambda item: len(history_at(item[1], 30)))
     path = f"/api/v1/addresses/ed25519/{address}/tx-history?pageSize=3"
@@ -256,6 +258,7 @@ async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracl
     assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sort", ["newest", "oldest"])
 async def test_all_pages_of_a_listing_show_one_state(advancing: Advancing, oracle: Oracle, sort: str) -> None:
     address = max(oracle.addresses, key=lambda each: len(unspent_at(oracle, each, 30)))
@@ -266,6 +269,7 @@ async def test_all_pages_of_a_listing_show_one_state(advancing: Advancing, oracl
     assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50
 
 
+@pytest.mark.thorough
 async def test_a_listing_begun_before_what_is_kept_continues_with_the_history(
     advancing: Advancing, oracle: Oracle
 ) -> None:
@@ -301,6 +305,7 @@ async def test_the_richest_and_the_distribution_are_those_of_all_balances(store:
     assert await ledger.get_distribution(store, network, 49) == []
 
 
+@pytest.mark.thorough
 async def test_outputs_that_are_loaded_while_the_server_runs(tmp_path: Path) -> None:
     """The server opens an empty store and learns from the first load which era its outputs have."""
     stardust = StardustLedger.read()

@@ -38,6 +38,7 @@ async def check(app: Any, path: str, items: str, newest: list[Any], **query: Any
     assert await walk(app, path, items, sort="oldest", **query) == newest[::-1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_every_child_list(app: Any, oracle: Oracle, page_size: int) -> None:
     for parent, children in oracle.children.items():
@@ -78,6 +79,7 @@ async def test_a_milestone_s_messages_as_records(app: Any, oracle: Oracle) -> No
     assert states == {"noTransaction", "included", "conflicting"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("include_spent", [True, False])
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 async def test_every_address(app: Any, oracle: Oracle, page_size: int, include_spent: bool) -> None:

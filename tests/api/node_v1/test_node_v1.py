@@ -121,6 +121,7 @@ async def test_every_output_is_there_by_transaction_and_index_too(
         assert await data(client, path, responses_v1.OutputResponse) == expected
 
 
+@pytest.mark.thorough
 async def test_every_included_transaction_leads_to_its_message(
     client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]
 ) -> None:

@@ -66,12 +66,14 @@ async def assert_judged(app: Any, proof: Json, *, whole: bool) -> None:
         assert await validate(app, route, proof) == (VALID if whole else INVALID)
 
 
+@pytest.mark.thorough
 async def test_every_message_of_chrysalis_is_proved_or_rejected(chrysalis: Any, some: Some[Provable]) -> None:
     assert len(provable("chrysalis")) > 800
     for each in some(provable("chrysalis")):
         await assert_proved(chrysalis, each)
 
 
+@pytest.mark.thorough
 async def test_every_block_of_stardust_is_proved(shimmering: Any, some: Some[Provable]) -> None:
     assert len(provable("stardust")) > 800
     for each in some(provable("stardust")):
@@ -132,6 +134,7 @@ async def test_keys_of_another_time_or_too_few_signatures_do_not_do(
         assert await validate(app, "/applied-block", proof) == expected, (signers, threshold)
 
 
+@pytest.mark.thorough
 @both_eras
 @pytest.mark.parametrize("era", ["chrysalis", "stardust"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -57,6 +57,7 @@ def served(made: tuple[StoreSettings, dict[str, bytes]]) -> Iterator[httpx.Async
         yield client_of(store)
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_every_file_of_the_lake_is_served(made: Any, served: httpx.AsyncClient) -> None:
     for path, data in made[1].items():
@@ -74,6 +75,7 @@ async def test_every_file_of_the_lake_is_served(made: Any, served: httpx.AsyncCl
         assert (again.status_code, again.content) == (304, b"")
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 async def test_partial_tiles_of_earlier_sizes_are_served(made: Any, served: httpx.AsyncClient) -> None:
     whole, records = made[1]["tile/0/100"], made[1]["tile/entries/100"]
@@ -86,6 +88,7 @@ async def test_partial_tiles_of_earlier_sizes_are_served(made: Any, served: http
         assert sha256(b"\0" + bundle[2 : 2 + first]).digest() == whole[:32]
 
 
+@pytest.mark.thorough
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("path", "status"),

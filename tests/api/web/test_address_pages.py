@@ -46,6 +46,7 @@ def figures_of(oracle: Oracle, stardust: StardustLedger) -> list[tuple[str, anal
     ]
 
 
+@pytest.mark.thorough
 async def test_the_balance_and_its_chart_are_those_of_the_ledger(
     pages: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger
 ) -> None:
@@ -67,6 +68,7 @@ async def test_the_balance_and_its_chart_are_those_of_the_ledger(
             assert times[1].split(",") == [str(each["timestamp"]) for each in history]
 
 
+@pytest.mark.thorough
 async def test_the_balance_at_a_milestone_or_day(pages: httpx.AsyncClient, oracle: Oracle) -> None:
     figures, network = analytics.of_chrysalis(oracle), oracle.expected["network"]
     address, history = max(figures.histories.items(), key=lambda each: len(each[1]))

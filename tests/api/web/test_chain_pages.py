@@ -64,6 +64,7 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+@pytest.mark.thorough
 async def test_supply_holders_and_transfers_of_every_token(made: httpx.AsyncClient) -> None:
     known = tokens()
     for token, states in known.foundries.items():
@@ -83,6 +84,7 @@ async def test_supply_holders_and_transfers_of_every_token(made: httpx.AsyncClie
         assert sum(number(row[1]) for row in rows_of(page)) == held
 
 
+@pytest.mark.thorough
 async def test_states_and_owners_of_every_nft(made: httpx.AsyncClient) -> None:
     for id_ in tokens().nfts:
         states = tokens().states_of(id_)
@@ -95,6 +97,7 @@ async def test_states_and_owners_of_every_nft(made: httpx.AsyncClient) -> None:
         assert [row[2] == "transferred" for row in rows] == changed
 
 
+@pytest.mark.thorough
 async def test_states_of_every_alias(pages: httpx.AsyncClient, stardust: StardustLedger) -> None:
     states: dict[str, list[tuple[int, str, Json]]] = {}
     for key, each in stardust.outputs.items():
@@ -174,6 +177,7 @@ def bodies_with(metadata: object) -> dict[str, Json]:
     return {"": token, "holders": holders, "supply": {"items": [STATE, STATE], "cursor": None}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("metadata", "shown"),
     [

@@ -105,6 +105,7 @@ def counted(first: int, last: int) -> Counter[str]:
     return counts + Counter({"missing": missing})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("query", "first", "last"),
     [

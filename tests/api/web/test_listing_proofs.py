@@ -90,6 +90,7 @@ async def check_page(browsed: httpx.AsyncClient, proved: Proved, path: str, fami
     return rows_shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("path", "families"), BOTH_ERAS.items())
 async def test_pages_prove_the_rows_that_they_show(
     browsed: httpx.AsyncClient, proved: Proved, path: str, families: list[str]
@@ -97,6 +98,7 @@ async def test_pages_prove_the_rows_that_they_show(
     assert await check_page(browsed, proved, path, families) > 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("path", "families"), STARDUST.items())
 @pytest.mark.parametrize("proved", ["stardust"], indirect=True)
 async def test_pages_of_stardust_prove_the_rows_that_they_show(

@@ -31,6 +31,7 @@ async def examples(pages: httpx.AsyncClient, network: str) -> list[str]:
     return [unescape(each) for each in re.findall(r"<code>curl -s '([^<]*)'</code>", page.text)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("network", "least"), [(CHRYSALIS, 60), (STARDUST, 75), (TWO_ERAS, 80), (GAPS, 20), (WORMHOLE, 45)]
 )
@@ -44,6 +45,7 @@ async def test_each_example_has_an_answer(pages: httpx.AsyncClient, network: str
             assert answer.status_code == 200, f"{url}: {answer.status_code} {answer.text[:200]}"
 
 
+@pytest.mark.thorough
 async def test_ids_are_of_the_network(
     pages: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger, world: World
 ) -> None:

@@ -54,6 +54,7 @@ async def rooted(servers: dict[str, Any]) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+@pytest.mark.thorough
 async def test_every_link_of_every_kind_of_page_contains_the_path(
     plain: httpx.AsyncClient,
     rooted: httpx.AsyncClient,
@@ -77,6 +78,7 @@ async def test_every_link_of_every_kind_of_page_contains_the_path(
         assert [(name, link.removeprefix(ROOT)) for name, link in links] == LINK.findall(at_root.text), path
 
 
+@pytest.mark.thorough
 async def test_files_redirects_and_requests_of_a_page_work(rooted: httpx.AsyncClient, oracle: Oracle) -> None:
     network = oracle.expected["network"]
     page = await rooted.get(f"/{network}/milestone/10")
@@ -89,6 +91,7 @@ async def test_files_redirects_and_requests_of_a_page_work(rooted: httpx.AsyncCl
     assert (moved.status_code, moved.headers["location"]) == (302, f"{ROOT}/{network}/message/{message}")
 
 
+@pytest.mark.thorough
 async def test_the_api_is_described_at_the_path(rooted: httpx.AsyncClient, plain: httpx.AsyncClient) -> None:
     assert (await rooted.get("/openapi.json")).json()["servers"] == [{"url": ROOT}]
     assert "servers" not in (await plain.get("/openapi.json")).json()

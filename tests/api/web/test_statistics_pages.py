@@ -47,6 +47,7 @@ def as_drawn(name: str, item: Mapping[str, Any]) -> Decimal | None:
     return None if value is None else Decimal(value) / MICRO if isinstance(value, str) else Decimal(value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
 async def test_every_measure_has_a_chart(
     pages: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger, interval: str

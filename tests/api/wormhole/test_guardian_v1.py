@@ -150,6 +150,7 @@ async def test_an_empty_store_has_no_guardians_and_is_not_healthy(tmp_path_facto
     assert unhealthy.json()["error"]["message"] == f"network {NETWORK} holds no message yet"
 
 
+@pytest.mark.thorough
 async def test_routes_of_one_protocol_never_answer_for_the_other(
     iota: NetworkMount, wormhole_store: WritableStore, world: World
 ) -> None:
@@ -171,6 +172,7 @@ async def test_routes_of_one_protocol_never_answer_for_the_other(
             assert (await client.get("/health")).json() == {"isHealthy": True, "networks": ["iota", "signed"]}
 
 
+@pytest.mark.thorough
 async def test_a_server_of_one_protocol_says_so_where_the_other_would_be(
     iota: NetworkMount, signed: httpx.AsyncClient
 ) -> None:

@@ -32,6 +32,7 @@ def requests_of(world: World) -> list[tuple[str, str, Json, Json | None]]:
     return found
 
 
+@pytest.mark.thorough
 @needs_shared
 @ONE_STORE
 async def test_every_operation_is_served_at_the_original_s_prefix(signed: httpx.AsyncClient, world: World) -> None:

@@ -671,6 +671,7 @@ async def test_scorecards(signed: httpx.AsyncClient, world: World) -> None:
     assert answer.json()["message"] == "parameter until: expected a date such as 2021-09-21, found 'yesterday'"
 
 
+@pytest.mark.thorough
 async def test_every_other_list_of_messages_between_two_times(signed: httpx.AsyncClient, world: World) -> None:
     sent = {each.served["message_id"]: each.served["timestamp"] for each in world.verified}
     emitted = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in world.verified)

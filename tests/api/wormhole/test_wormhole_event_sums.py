@@ -127,6 +127,7 @@ async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, f
     assert alone == {"Last24Hours": last_day, "WithinPeriod": None, "PeriodDurationDays": 30, "Daily": None}
 
 
+@pytest.mark.thorough
 async def test_what_ever_moved(signed: httpx.AsyncClient, world: World) -> None:
     every = transfers(world)
     days = range(LAUNCH_DAY, LAST + 1)
@@ -251,6 +252,7 @@ async def test_what_a_token_locked_is_returned_as_long_as_it_is_on_the_list(
     assert days[date(19_733)]["*"] == total_json(both_days["*"])
 
 
+@pytest.mark.thorough
 async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
     def held(first: int, until: int, contract: Contract = (None, None)) -> dict[tuple[int, str], Decimal]:
         found: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
@@ -398,6 +400,7 @@ async def test_sums_of_too_many_keys_and_days_are_not_made(
     assert await both(signed, function, **given) == whole
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "given"),
     [
@@ -452,6 +455,7 @@ class Counted:
         self._here = 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wormhole_store", STORES[:1], indirect=True)
 @pytest.mark.parametrize(
     "path",

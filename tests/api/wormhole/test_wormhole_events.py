@@ -324,6 +324,7 @@ async def test_old_bug_the_newest_rows_of_a_contract_are_there_however_random_it
     summaries(world, found[f"1:{governance}"], expected[:100])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("function", ["totals", "nfts"])
 @pytest.mark.parametrize("group", ["", "chain", "address"])
 async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: str, group: str) -> None:

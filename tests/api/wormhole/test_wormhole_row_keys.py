@@ -38,6 +38,7 @@ async def keys_of(client: httpx.AsyncClient, size: int = 100, **given: str) -> l
     return [row["RowKey"] for row in await rows_of(client, size, **given, families="MessagePublication")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [3, 100])
 async def test_keys_between_a_start_and_an_end(signed: httpx.AsyncClient, world: World, size: int) -> None:
     places = ordered(world)

@@ -447,6 +447,7 @@ async def test_observations_of_a_chain_and_of_an_emitter(signed: httpx.AsyncClie
         assert lowered(found) == expected[:1000] != []
 
 
+@pytest.mark.thorough
 async def test_observations_of_a_message_have_pages_as_other_lists(signed: httpx.AsyncClient, world: World) -> None:
     longest = 0
     for message in world.canonical.values():
@@ -501,6 +502,7 @@ async def test_observations_of_two_bodies_of_a_message_are_in_the_order_of_their
     assert [each["id"] for each in lowered(found["ASC"])] == earlier + later
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ["DESC", "ASC"])
 async def test_behind_any_observation_the_list_goes_on(signed: httpx.AsyncClient, world: World, order: str) -> None:
     record = world.first_transfer

@@ -136,6 +136,7 @@ def test_pending_rows_are_at_the_newest_end_while_messages_does_not_know_them(
     assert all(len(page.rows) == page_size for page in found[:-1])
 
 
+@pytest.mark.thorough
 @examples(
     milestones=st.lists(st.integers(1, 20), max_size=12),
     pending_count=st.integers(0, 8),

@@ -52,6 +52,7 @@ def keys_of_request(keys, named_keys, kinds):
 MANY_TOKENS = (Condition("native_tokens", ">", 0),)
 
 
+@pytest.mark.thorough
 @examples(data=st.data(), named_keys=st.sampled_from(NAMED_KEYS), newest=st.booleans(), few=st.booleans())
 def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data, named_keys, newest, few):
     keys = Keys(next(numbers))
@@ -64,6 +65,7 @@ def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
+@pytest.mark.thorough
 @examples(data=st.data(), named_keys=st.sampled_from([*NAMED_KEYS, [("chain", 0)]]), newest=st.booleans())
 def test_what_is_unspent_at_a_ledger_index_comes_once_and_every_page_shows_that_state(store, data, named_keys, newest):
     keys = Keys(next(numbers))
@@ -81,6 +83,7 @@ def is_unspent(each, as_of):
     return each.milestone <= as_of and (each.spent is None or each.spent > as_of)
 
 
+@pytest.mark.thorough
 @examples(data=st.data(), newest=st.booleans())
 def test_all_that_is_unspent_begins_with_genesis_wherever_a_page_ends(store, data, newest):
     with store.batch() as batch:
@@ -100,6 +103,7 @@ def test_all_that_is_unspent_begins_with_genesis_wherever_a_page_ends(store, dat
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
+@pytest.mark.thorough
 @examples(data=st.data(), kind=st.sampled_from(sorted(CHAIN_BYTES)), newest=st.booleans())
 def test_a_chain_s_history_has_every_state_in_the_order_they_took_effect(store, data, kind, newest):
     keys = Keys(next(numbers))
@@ -131,6 +135,7 @@ async def test_the_state_of_a_chain_at_a_ledger_index_is_the_last_one_until_it_i
     assert await find_unspent_state(store, "nft", chain.hex(), 8) is None
 
 
+@pytest.mark.thorough
 @examples(data=st.data(), newest=st.booleans(), span=st.tuples(st.integers(0, LAST + 2), st.integers(0, LAST + 2)))
 def test_between_two_times_comes_what_was_created_then(store, data, newest, span):
     """createdAfter and createdBefore, both exclusive."""

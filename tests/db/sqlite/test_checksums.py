@@ -93,6 +93,7 @@ def read_all(settings: StoreSettings) -> dict[str, list[Any]] | None:
             return None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [FLIPS, pytest.param(ALL_FLIPS, marks=pytest.mark.slow)])
 def test_every_flipped_bit_is_found_and_no_wrong_row_is_returned(
     settings: StoreSettings, folder: Path, generation: Path, count: int
@@ -118,6 +119,7 @@ def test_every_flipped_bit_is_found_and_no_wrong_row_is_returned(
     assert found(settings) == []
 
 
+@pytest.mark.thorough
 def test_every_bit_that_says_how_pages_are_stored_is_found(
     settings: StoreSettings, folder: Path, generation: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_every_bit_that_says_how_pages_are_stored_is_found(
     assert found(settings) == []
 
 
+@pytest.mark.thorough
 def test_checks_at_the_same_time_wait_for_each_other(settings: StoreSettings) -> None:
     """The last connection that closes a file locks it for a moment."""
     with ThreadPoolExecutor(3) as pool:
@@ -226,6 +229,7 @@ def test_a_damaged_dictionary_of_partitions_hides_an_unknown_number_of_rows(
     assert {(each.table.name, each.complete, each.total) for each in lost} == {("parents", False, None)}
 
 
+@pytest.mark.thorough
 def test_a_store_of_the_first_form_is_migrated_even_if_interrupted(
     oracle: Oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +268,7 @@ def other_pages(file: Path, *, copied: bool) -> Iterator[tuple[int, str, bytes]]
             yield page, str(name), data[page * PAGE_BYTES :][:PAGE_BYTES] if copied else bytes(PAGE_BYTES)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("copied", [False, True])
 def test_every_page_that_was_replaced_is_found(
     settings: StoreSettings, folder: Path, generation: Path, copied: bool

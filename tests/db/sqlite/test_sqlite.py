@@ -378,6 +378,7 @@ KILLED = """
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["publish", "small"])
 @pytest.mark.parametrize("at", [1, 19_999])
 def test_a_killed_writer_leaves_what_was_there(settings, folder, path, at):

@@ -41,6 +41,7 @@ def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
         return asyncio.run(held(store, ledger.network)).unlogged
 
 
+@pytest.mark.thorough
 @on_both
 def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: Ledger, tmp_path: Path) -> None:
     with closing(open_store(ledger.store)) as store:
@@ -63,6 +64,7 @@ def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: L
     assert unlogged(ledger) == [(first, last) for first, last in runs(rest)]
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_not_what_its_checksum_says_is_named_and_does_not_count(tmp_path: Path) -> None:
     ledger, into = ledger_in("stardust", f"sqlite:///{tmp_path}/store"), tmp_path / "archive"
     before = logged(ledger)
@@ -78,6 +80,7 @@ def test_a_file_that_is_not_what_its_checksum_says_is_named_and_does_not_count(t
     assert logged(ledger) == before | set(range(11, 31))
 
 
+@pytest.mark.thorough
 def test_a_folder_of_another_ledger_is_rejected(tmp_path: Path) -> None:
     first, second = (ledger_in(era, f"sqlite:///{tmp_path}/{era}") for era in ERAS)
     into = tmp_path / "archive"

@@ -145,6 +145,7 @@ WITHOUT_PROOF = {
 """The columns in which a flip can change rows unnoticed, unless the file has a checksum beside it."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "flips", [pytest.param(8), pytest.param(-(-1_000 // len(FORMS)), marks=pytest.mark.slow)], ids=["few", "1,000"]
 )

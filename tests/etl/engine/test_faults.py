@@ -155,6 +155,7 @@ def test_an_error_of_sail_names_cause_and_path(tmp_path: Path) -> None:
     assert str(caught.value) == f"Parquet error: Invalid Parquet file. Corrupt footer: {tmp_path}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kib", [20, 200])
 def test_a_store_on_a_full_disk_is_named(tmp_path: Path, kib: int) -> None:
     """A limit on the size of files takes the place of a full disk. It would cut the files of compiled code, too."""

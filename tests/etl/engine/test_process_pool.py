@@ -77,6 +77,7 @@ def test_results_come_in_order_of_tasks_from_all_processes() -> None:
     assert again == processes
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("workers")
 def test_workers_of_a_large_input_end_with_its_tasks() -> None:
     first = {process for _, process in run_tasks(process_of, range(9), processes=PROCESSES, size=LARGE_BYTES)}
@@ -110,6 +111,7 @@ def test_a_killed_worker_ends_the_run_and_the_others_at_once() -> None:
     assert time.monotonic() - started < 50
 
 
+@pytest.mark.thorough
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = (

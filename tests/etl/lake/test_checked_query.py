@@ -133,6 +133,7 @@ def test_a_query_is_written_from_its_tree(query: str, written: str) -> None:
     assert check_query(query, TABLES) == written
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("abcSELECT(`'\"\\/*-;${}\n, ."), max_size=12))
 def test_a_name_stays_a_name(name: str) -> None:

@@ -274,6 +274,7 @@ def age(log: DeltaLog) -> None:
         os.utime(path, (0, 0))
 
 
+@pytest.mark.thorough
 def test_200_commits_leave_a_bounded_number_of_files_and_log_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_snapshot_of_a_network_that_has_not_begun(tmp_path: Path, name: str) -
     assert output.output.amount + genesis.treasury[1] == SUPPLY
 
 
+@pytest.mark.thorough
 def test_a_snapshot_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     count = 40_000
     path = tmp_path / "large.bin"
@@ -287,6 +288,7 @@ def test_a_wrong_field_of_a_stardust_genesis_json_is_named(
     assert reason in rejection(written(tmp_path / "genesis.json", json.dumps(document).encode()))
 
 
+@pytest.mark.thorough
 def test_a_snapshot_that_is_cut_off_at_any_byte_is_rejected(tmp_path: Path) -> None:
     for size in range(len(FULL)):
         reason = rejection(written(tmp_path / "full.bin", FULL[:size]))

@@ -92,6 +92,7 @@ print(peak() - before, plan.lines.num_rows, plan.broken[-1].reason)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS)
 @pytest.mark.parametrize(
     ("unpacked", "reason"),

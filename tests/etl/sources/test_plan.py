@@ -160,6 +160,7 @@ SPOILED_FIRST = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("name", SPOILED_FIRST)
 def test_the_first_readable_line_decides_the_era(tmp_path: Path, name: str, compression: str) -> None:

@@ -294,6 +294,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path] + [deeper for key, inner in items for deeper in places(inner, (*path, key))]
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(FORMS)), st.data())
 def test_junk_in_one_message_is_rejected_or_changes_that_message_alone(form: str, data: st.DataObject) -> None:

@@ -65,6 +65,7 @@ def growing(stores: Stores, tmp_path: Path) -> Growing:
     return Growing(stores, tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("last", [LAST, 30])
 def test_an_archive_from_before_the_genesis_gets_the_reasons_of_the_ledger(growing: Growing, last: int) -> None:
     growing.publish(last)
@@ -87,6 +88,7 @@ def test_an_archive_from_before_the_genesis_gets_the_reasons_of_the_ledger(growi
         assert message.record.conflict_reason == row["conflict_reason"] is not None
 
 
+@pytest.mark.thorough
 def test_an_archive_of_a_store_without_its_ledger_state_has_the_reasons_of_the_files(growing: Growing) -> None:
     without = growing.new("without")
     growing.load_genesis()
@@ -96,6 +98,7 @@ def test_an_archive_of_a_store_without_its_ledger_state_has_the_reasons_of_the_f
     assert growing.current() == without
 
 
+@pytest.mark.thorough
 def test_files_without_conflicts_are_not_written_again(growing: Growing) -> None:
     growing.publish()
     before = manifest_of(growing.case.archive)
@@ -107,6 +110,7 @@ def test_files_without_conflicts_are_not_written_again(growing: Growing) -> None
     assert new - old
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", range(2, 40, 12))
 def test_files_of_a_killed_run_with_other_reasons_are_not_taken(
     growing: Growing, limit: int, monkeypatch: pytest.MonkeyPatch

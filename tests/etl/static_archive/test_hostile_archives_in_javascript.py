@@ -80,6 +80,7 @@ def contents() -> list[bytes]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_decoder_gives_what_was_compressed(tmp_path: Path) -> None:
     expected, frames = list[bytes](), list[bytes]()
     for content in contents():

@@ -44,6 +44,7 @@ def look_up(index: Index, data: bytes, wanted: bytes) -> list[tuple[int, int, bo
     return [*index.find(wanted, data[start : start + (index.reach + 1) * ENTRY_BYTES])]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keys_a_part", [1 << 22, 3_000])
 def test_every_key_is_found_in_eight_bytes_for_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys_a_part: int

@@ -119,17 +119,20 @@ def documents(archive: Archive, wanted: list[ProvedPage]) -> list[str]:
     return [archive.document(place, END, index, count).decode() for place, index, count in wanted]
 
 
+@pytest.mark.thorough
 def test_python_makes_the_documents_of_whole_trees(archive: Archive, folder: Path) -> None:
     wanted = pages()
     assert len(wanted) > 50
     assert in_python(str(folder), wanted) == documents(archive, wanted)
 
 
+@pytest.mark.thorough
 def test_javascript_makes_the_documents_of_whole_trees(archive: Archive, folder: Path, tmp_path: Path) -> None:
     wanted = pages()
     assert in_javascript(folder.as_uri(), wanted, tmp_path) == documents(archive, wanted)
 
 
+@pytest.mark.thorough
 def test_both_clients_read_the_same_few_bytes_over_http(archive: Archive, folder: Path, tmp_path: Path) -> None:
     depth = 1 if "wide" in folder.name else 5
     intervals = len(cover(FIRST, END))
@@ -152,6 +155,7 @@ def test_files_of_an_archive_have_no_faults(archive: Archive, folder: Path) -> N
     assert [fault_of_file(folder / each["name"], each) for each in listings["files"]] == [""] * len(listings["files"])
 
 
+@pytest.mark.thorough
 def test_a_changed_byte_is_a_fault_and_never_changes_what_is_proved(
     archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_changed_byte_is_a_fault_and_never_changes_what_is_proved(
     assert rejected
 
 
+@pytest.mark.thorough
 def test_javascript_rejects_a_changed_byte_like_python(archive: Archive, tmp_path: Path) -> None:
     whole = write(archive, tmp_path)
     listings = json.loads((whole / "manifest.json").read_text())["listings"]

@@ -21,6 +21,7 @@ def genesis_of(case: Case, folder: Path) -> Path | None:
     return oracle_ledger(ledger, folder / "ledger")[2]
 
 
+@pytest.mark.thorough
 @on_both
 def test_a_store_from_an_archive_has_the_same_rows_and_publishes_the_same_files(
     case: Case, stores: Stores, tmp_path: Path
@@ -58,6 +59,7 @@ def message_files(folder: Path) -> list[Path]:
     return sorted((folder / "messages").iterdir(), key=lambda path: int(path.name.partition("-")[0]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", ["a flipped bit", "a missing file"])
 def test_a_damaged_file_is_a_reject_with_its_name_and_the_others_are_loaded(
     case: Case, in_files: Path, stores: Stores, tmp_path: Path, damage: str
@@ -75,6 +77,7 @@ def test_a_damaged_file_is_a_reject_with_its_name_and_the_others_are_loaded(
     assert len(whole) < LAST
 
 
+@pytest.mark.thorough
 def test_files_of_a_url_are_copied_and_deleted_after_the_load(in_files: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     with FileHost(in_files) as host:

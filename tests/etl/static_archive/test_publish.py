@@ -44,6 +44,7 @@ def faults_of(folder: Path) -> list[Fault]:
     return [*check(folder)]
 
 
+@pytest.mark.thorough
 @on_both
 def test_an_archive_has_no_faults(case: Case) -> None:
     assert faults_of(case.archive) == []
@@ -55,6 +56,7 @@ def test_a_second_run_writes_nothing(case: Case, tmp_path: Path) -> None:
     assert files_of(case.archive) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_ranges")
 def test_increments_of_any_size_give_the_same_folder(case: Case, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
@@ -75,6 +77,7 @@ def test_increments_of_any_size_give_the_same_folder(case: Case, tmp_path: Path)
         assert files_of(folder) == files_of(whole)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_ranges")
 def test_ids_in_two_indexes_are_found_with_three_requests(case: Case, tmp_path: Path) -> None:
     case.publish(tmp_path)
@@ -109,6 +112,7 @@ def kill_after(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr(os, "fsync", killing)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_ranges")
 def test_a_run_that_was_killed_continues(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tmp_path / "whole"
@@ -155,6 +159,7 @@ def flip(path: Path) -> None:
 DAMAGE: list[Callable[[Path], object]] = [truncate, flip, Path.unlink]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_ranges")
 def test_each_damaged_file_is_named(case: Case, tmp_path: Path) -> None:
     case.publish(tmp_path)
@@ -179,6 +184,7 @@ def test_swapped_files_are_named(case: Case, tmp_path: Path) -> None:
     assert {each.file for each in faults_of(tmp_path)} == {str(each.relative_to(tmp_path)) for each in (one, other)}
 
 
+@pytest.mark.thorough
 def test_tables_that_differ_from_the_messages_are_named(case: Case, tmp_path: Path) -> None:
     """Files with another value, a row less or a row twice, whose names and sizes are right."""
     case.publish(tmp_path)
@@ -244,6 +250,7 @@ def changed_manifests(manifest: dict[str, object]) -> Iterator[str]:
         yield json.dumps(copy)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_ranges")
 def test_each_changed_value_of_the_manifest_is_a_fault(case: Case, tmp_path: Path) -> None:
     case.publish(tmp_path)
@@ -263,6 +270,7 @@ def test_an_archive_of_another_network_is_rejected(case: Case, tmp_path: Path) -
         case.publish(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("held", [(1, LAST + 1), (0, LAST), (5, LAST + 1)])
 @pytest.mark.usefixtures("short_ranges")
 def test_published_milestones_are_not_withdrawn(case: Case, tmp_path: Path, held: tuple[int, int]) -> None:

@@ -116,6 +116,7 @@ def every_id(case: Case) -> list[str]:
     return [*messages_of(case), *transactions_of(case), *outputs_of(case)]
 
 
+@pytest.mark.thorough
 @on_both
 def test_python_finds_every_id_in_a_folder(case: Case) -> None:
     ids = every_id(case)
@@ -124,12 +125,14 @@ def test_python_finds_every_id_in_a_folder(case: Case) -> None:
     assert [*in_python(case.archive.as_uri(), ids[:3])] == [*in_python(str(case.archive), ids[:3])]
 
 
+@pytest.mark.thorough
 @on_both
 def test_javascript_finds_every_id_at_a_file_url(case: Case, tmp_path: Path) -> None:
     ids = every_id(case)
     check_answers(case, ids, in_javascript(case.archive.as_uri(), ids, tmp_path))
 
 
+@pytest.mark.thorough
 def test_javascript_finds_ids_over_http(case: Case, host: FileHost, tmp_path: Path) -> None:
     ids = every_id(case)[::50]
     check_answers(case, ids, in_javascript(host.url, ids, tmp_path))
@@ -137,6 +140,7 @@ def test_javascript_finds_ids_over_http(case: Case, host: FileHost, tmp_path: Pa
     assert requests <= 1 + MOST_REQUESTS * len(ids)
 
 
+@pytest.mark.thorough
 def test_a_query_over_http_needs_three_requests_and_reads_little_more_than_its_answer(
     case: Case, host: FileHost
 ) -> None:
@@ -151,6 +155,7 @@ def test_a_query_over_http_needs_three_requests_and_reads_little_more_than_its_a
         assert size - len(found.record.data) <= MOST_OVERHEAD
 
 
+@pytest.mark.thorough
 @on_both
 def test_milestones_are_found_by_their_ids(case: Case, tmp_path: Path) -> None:
     ids = [row["milestone_id"] for row in rows_of(case)["milestone_ids"]]
@@ -161,6 +166,7 @@ def test_milestones_are_found_by_their_ids(case: Case, tmp_path: Path) -> None:
         assert payloads[found["milestoneIndex"]] in found["bytes"]
 
 
+@pytest.mark.thorough
 def test_unknown_ids_are_not_found(case: Case, host: FileHost, tmp_path: Path) -> None:
     unknown = [sha256(bytes([each])).hexdigest() for each in range(100)]
     created = next(iter(outputs_of(case)))

@@ -52,6 +52,7 @@ def test_the_files_are_those_of_the_tree_of_all_records(tmp_path: Path) -> None:
     assert expected | {"head", "checkpoint", "verifier"} == set(files)
 
 
+@pytest.mark.thorough
 def test_steps_and_one_load_make_the_same_log(tmp_path: Path) -> None:
     whole, steps = made_store(tmp_path / "whole"), made_store(tmp_path / "steps")
     append(whole, tmp_path / "lake-whole", LAST)
@@ -71,6 +72,7 @@ class Killed(BaseException):
     """Ends a run as SIGKILL does."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("last", [40, 700])
 def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int

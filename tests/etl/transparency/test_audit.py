@@ -27,6 +27,8 @@ from tests.api.processes import free_port, started
 from tests.conftest import ROOT
 from tests.etl.transparency.logs import KEY, NETWORK, Source, opened, source
 
+pytestmark = pytest.mark.thorough
+
 LAST = 1_300
 """Three intervals of 400 milestones and one of 100 are closed; 1,329 records have six tiles."""
 

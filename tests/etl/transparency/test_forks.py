@@ -99,6 +99,7 @@ def test_loading_the_same_milestones_again_changes_nothing(loading: Loading, tmp
     assert files_of(loading.folder / "lake") == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [None, LAST])
 def test_a_forged_archive_is_a_fork_and_changes_nothing(loading: Loading, tmp_path: Path, first: int | None) -> None:
     forged = archives.write(tmp_path / "forged.jsonl", forged_lines())
@@ -115,6 +116,7 @@ def test_without_force_logged_milestones_are_skipped(loading: Loading, tmp_path:
     assert loading.load(forged).skipped == LAST
 
 
+@pytest.mark.thorough
 def test_a_forged_lake_without_a_log_is_a_fork(loading: Loading, stores: Stores, tmp_path: Path) -> None:
     other = stores()
     other.load(archives.write(tmp_path / "forged.jsonl", forged_lines()))
@@ -156,6 +158,7 @@ def test_a_store_is_rebuilt_from_an_older_lake_and_what_is_missing_is_loaded_aga
     assert (log_rows(loading), loading.rows()) == (log, rows)
 
 
+@pytest.mark.thorough
 def test_a_rebuild_restores_the_rows_of_the_log(loading: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, files = log_rows(loading), files_of(loading.folder / "lake")
     monkeypatch.setattr(StoredLog, "_row", lambda *_: pytest.fail("rows come from the files"))

@@ -37,6 +37,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
+@pytest.mark.thorough
 def test_a_key_is_created_once_and_only_its_owner_reads_it(settings: StoreSettings, tmp_path: Path) -> None:
     made = run("log", "key", "log.key")
     assert made.exit_code == 0
@@ -57,6 +58,7 @@ def test_without_a_log_a_key_needs_a_name(tmp_path: Path, monkeypatch: pytest.Mo
     assert (failed.exit_code, (tmp_path / "log.key").exists()) == (2, False)
 
 
+@pytest.mark.thorough
 def test_a_proof_is_checked_with_a_key_alone(settings: StoreSettings, tmp_path: Path) -> None:
     assert run("log", "proof", "99", "--into", "99.tlog-proof").exit_code == 0
     good = run("log", "check", "99.tlog-proof", "--key", KEY.verifier.text)

@@ -66,6 +66,7 @@ def test_a_claimed_size_costs_no_memory_and_a_fault_ends_the_other_requests() ->
         assert (len(log.started), log.cancelled) == (16, 15)
 
 
+@pytest.mark.thorough
 def test_all_tiles_of_a_log_are_compared(tmp_path: Path) -> None:
     settings, lake = made_store(tmp_path / "store"), tmp_path / "lake"
     folder = lake / "log" / NETWORK

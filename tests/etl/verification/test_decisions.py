@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,6 +154,7 @@ def test_all_of_the_ledger_from_genesis_alone() -> None:
     assert decided(rows(set(), every)) == expected(every)
 
 
+@pytest.mark.thorough
 @given(st.sets(st.integers(1, 50)))
 @settings(max_examples=15, deadline=None)
 def test_some_are_settled_before(settled: set[int]) -> None:

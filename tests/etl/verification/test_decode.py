@@ -77,6 +77,7 @@ def of_files(decoded: Sequence[Decoded], folder: Path) -> tuple[list[Any], list[
     return rows, rejects, [set().union(*(getattr(each.results, name).value for each in decoded)) for name in names]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ledger", [chrysalis, stardust])
 @pytest.mark.parametrize("size", [0, STARTED_BYTES])
 def test_rows_rejects_and_results_are_those_of_a_spark_task(tmp_path: Path, ledger: Any, size: int) -> None:

@@ -108,6 +108,7 @@ def rows_of(found: Checked) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.thorough
 @ERAS
 def test_every_message_is_proved_by_what_is_stored_with_it(era: str) -> None:
     everything = Filter(MILESTONES, first=1, last=1_000)

@@ -101,6 +101,7 @@ def test_garbage_at_any_place_of_node_json_is_rejected_or_kept(case: Case) -> No
             check_rejected_or_kept(parse_message_json, damaged)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", ARCHIVED_MESSAGES)
 def test_garbage_at_any_place_of_archive_json_is_rejected_or_kept(case: Case) -> None:
     for place in places(case.vector["archive"]):

@@ -31,6 +31,7 @@ def test_a_byte_too_many_is_rejected_where_it_is(case: Case) -> None:
     assert rejected.value.offset == len(case.data)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", ALL)
 def test_a_damaged_byte_is_rejected_or_kept(case: Case) -> None:
     for position in range(len(case.data)):

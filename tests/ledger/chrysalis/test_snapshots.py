@@ -47,6 +47,7 @@ def test_a_file_that_goes_on_is_rejected_at_its_end(kind: Kind) -> None:
         assert rejected.value.offset == len(data)
 
 
+@pytest.mark.thorough
 @of_both_kinds
 @settings(max_examples=50)
 @given(data=st.data())

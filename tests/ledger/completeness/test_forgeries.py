@@ -67,6 +67,7 @@ def check_forgeries(folder: Path, seed: int, number: int) -> None:
     assert len(reasons) > 25, "the forgeries pass too few of the checks"
 
 
+@pytest.mark.thorough
 def test_both_checkers_reject_forgeries_and_agree(tmp_path: Path) -> None:
     check_forgeries(tmp_path, 1, FEW)
 
@@ -80,6 +81,7 @@ def validity(verdicts: list[Verdict]) -> list[bool]:
     return [verdict.is_valid for verdict in verdicts]
 
 
+@pytest.mark.thorough
 def test_every_bit_of_a_document_matters(tmp_path: Path) -> None:
     rows = {place_of(TAGS, key): [(5).to_bytes(4, "big") + bytes([each]) * 32 for each in range(2)] for key in (b"a",)}
     archive = Archive(rows, 1, 110)

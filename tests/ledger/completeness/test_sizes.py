@@ -31,6 +31,7 @@ def size_of(family_name: str, rows: int, end: int) -> int:
     return len(document.encode())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("rows", [0, 1, 10, 100])
 def test_a_proof_of_100_rows_or_fewer_has_at_most_40_kb(name: str, rows: int) -> None:

@@ -22,6 +22,7 @@ def tree_of(size: int) -> tuple[list[Leaf], list[Tile]]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 63, 64, 65, 96, 129, 200, 300, 1_025])
 def test_tiles_prove_what_the_tree_proves(size: int) -> None:
     leaves, tiles = tree_of(size)

@@ -45,6 +45,7 @@ OPTIONAL = {
 """Absent means empty; if the protocol does not allow an empty value, decoding says so."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", BLOCKS)
 def test_garbage_at_any_place_is_rejected_or_kept(case: Case) -> None:
     for place in places(case.vector["json"]):

@@ -30,6 +30,7 @@ def root_of(size: int) -> bytes:
     return tree_root([leaf_hash(record) for record in records_of(size)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES)
 def test_the_root_is_that_of_the_tree_over_all_records(size: int) -> None:
     log = stored_log(size)
@@ -96,6 +97,7 @@ def test_audit_paths_lead_to_the_root_and_have_the_hashes_of_the_proof_over_the_
     assert root_of_audit_path(size, index, hashes[index], path) == tree_root(hashes)
 
 
+@pytest.mark.thorough
 @given(indexes())
 @example((66_000, 65_536))
 @example((66_000, 65_535))

@@ -32,6 +32,7 @@ def written(first: int, last: int) -> list[int | Interval | Cover]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [1, 2, 99, 100, 101, 950, 1_000, 1_001, 9_000, 10_000])
 def test_every_record_is_at_its_index(first: int) -> None:
     log = written(first, 21_500)

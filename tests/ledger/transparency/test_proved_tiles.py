@@ -44,6 +44,7 @@ def test_a_whole_log_has_no_faults_and_every_place_is_read_about_once(size: int)
             assert tiles.bundle(place) == stored_log(size).read(place)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES)
 def test_the_damaged_place_is_named(size: int) -> None:
     edge = set(right_edge(size))
