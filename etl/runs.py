@@ -18,7 +18,7 @@ from db.intervals import size as size_of
 from db.schema import keyspace_info, protocols, rejects
 from db.store import WritableStore
 from etl.analytics import catch_up as analyse
-from etl.engine.choice import bytes_loaded, bytes_of, choose_engine
+from etl.engine.choice import bytes_loaded, choose_engine
 from etl.engine.current import AUTO, run_scratch
 from etl.engine.progress_monitor import watched
 from etl.engine.session import engine_session
@@ -38,7 +38,7 @@ from etl.reduction import reduce_lake
 from etl.report import ENGINE_START, Notify, Progress, Report, Stored, quiet
 from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
-from etl.sources.files import archive_files
+from etl.sources.files import archive_files, unpacked_bytes
 from etl.static_archive.archived_log import ArchivedLog
 from etl.store_reads import StoreReads
 from etl.verification.audit import Audit, audit
@@ -100,7 +100,7 @@ def load(
         return _load_vaas(store_settings, settings, sources, prices, tokens, keep, notify)
     _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
     files = archive_files(sources) if sources or genesis is None else []
-    size = bytes_of(files)
+    size = unpacked_bytes(files)
     with (
         open_run(store_settings, settings, notify, span_of(size), bulk=bulk, size=size) as publication,
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
@@ -325,7 +325,7 @@ def _load_vaas(
     for each in (prices, tokens):
         if each is not None and not each.is_file():
             raise FileNotFoundError(f"{each}: no such file")
-    size = bytes_of(files)
+    size = unpacked_bytes(files)
     span = span_of(size, VAA_WEIGHT)
     with (
         open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication,

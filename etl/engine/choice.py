@@ -14,8 +14,8 @@ from etl.engine.java import java_fault
 from etl.engine.settings import EtlSettings
 
 SAIL_BYTES = 3 << 30
-"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else those that the lake was loaded from. A
-load of 3.4 GB uses 2.3 GiB with Sail; larger ones are not measured.
+"""`auto` chooses Sail for input of fewer bytes: archive files of a load, as if they were not compressed, else those
+that the lake was loaded from. A load of 3.4 GB uses 2.3 GiB with Sail; larger ones are not measured.
 """
 
 BYTES_OF_LAKE = 4

@@ -16,8 +16,8 @@ class EtlSettings:
         default=SPARK,
         metadata={
             "help": "engine of the pipelines: `spark`; `sail`, which runs in one process and needs no Java; or `auto`: "
-            "`sail` for archive files of less than 3 GiB, or a lake of less than 0.75 GiB, if the run allows it, else "
-            "`spark`. Default without Java: `auto`"
+            "`sail` for archive files of less than 3 GiB, uncompressed, or a lake of less than 0.75 GiB, if the run "
+            "allows it, else `spark`. Default without Java: `auto`"
         },
     )
 

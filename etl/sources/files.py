@@ -5,11 +5,15 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from etl.engine.choice import bytes_of
 from etl.sources.raw_blocks import BLOCK_SUFFIX, MILESTONE_SUFFIX
 from etl.sources.static_blocks import message_files
 
 SUFFIXES = (".log", ".log.fin", ".log.active", ".part", ".jsonl", ".blocks", ".messages")
 COMPRESSIONS = (".gz", ".zst")
+
+UNPACKED = 4
+"""Bytes of lines in a byte of a compressed file, about. The samples have 5.6 to 8.5 (messages), 2.1 to 2.5 (VAAs)."""
 
 
 def archive_files(paths: list[Path]) -> list[Path]:
@@ -34,6 +38,13 @@ def archive_files(paths: list[Path]) -> list[Path]:
         f"no archive file ({kinds}, also with .gz or .zst; {BLOCK_SUFFIX}, {MILESTONE_SUFFIX})",
     )
     return sorted(named.union(listed))
+
+
+def unpacked_bytes(files: Iterable[Path]) -> int:
+    """Returns the bytes of archive files without their compression, about. For folders and missing files see
+    `bytes_of`.
+    """
+    return sum(bytes_of([path]) * (UNPACKED if path.suffix in COMPRESSIONS else 1) for path in files)
 
 
 def list_files(paths: Iterable[Path], taken: Callable[[Path], Path | None], otherwise: str) -> list[Path]:

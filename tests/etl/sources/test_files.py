@@ -2,16 +2,18 @@
 many, whole and cut off.
 """
 
+import gzip
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from etl.sources.files import archive_files
+from etl.sources.files import archive_files, unpacked_bytes
 from etl.sources.lines import LineReader, lines
 from etl.sources.unpacking import open_stream
 from etl.wormhole.places import vaa_files
+from tests.conftest import SAMPLE
 from tests.etl.archives import COMPRESSIONS, dump, gzipped, sample, zstd, zstd_frames
 
 
@@ -186,3 +188,18 @@ def test_damage_is_one_kind_of_error_after_what_is_good(tmp_path: Path, damage: 
     with pytest.raises((OSError, EOFError)):
         reader.read(str(path), offset, 1 << 24)
     reader.close()
+
+
+@pytest.mark.parametrize("name", ["stardust/milestones.jsonl.gz", "wormhole/vaas.jsonl.gz"])
+def test_compressed_files_count_as_about_what_is_in_them(name: str) -> None:
+    path = SAMPLE.parent / name
+    unpacked = len(gzip.decompress(path.read_bytes()))
+    assert unpacked / 2 < unpacked_bytes([path]) < unpacked * 2
+
+
+def test_files_without_compression_and_folders_of_blocks_count_as_their_bytes(tmp_path: Path) -> None:
+    (tmp_path / "blocks").mkdir()
+    for name, size in (("1to2.log", 3), ("1to2.log.zst", 5), ("blocks/1.milestone", 7), ("blocks/a.block", 11)):
+        (tmp_path / name).write_bytes(bytes(size))
+    assert unpacked_bytes([tmp_path / "1to2.log", tmp_path / "blocks"]) == 3 + 7 + 11
+    assert unpacked_bytes([tmp_path / "1to2.log.zst", tmp_path / "nowhere"]) > 5
