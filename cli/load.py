@@ -84,7 +84,8 @@ def load(
     the load (docs/static-archive.md). If it has a genesis, the load takes it, unless the lake has one already. With
     --log-key, a milestone that differs from the signed log of the archive is a fork, and the load changes nothing.
 
-    Exit code 3: loaded, but lines were rejected or the ledger state cannot advance. The report contains the reasons.
+    Exit code 3: loaded, but lines were rejected, milestones of --range are neither in the files nor in the store, or
+    the ledger state cannot advance. The report contains the reasons.
 
     Example: permanode load archive/ --range 1:100001 --genesis genesis.json
     """

@@ -185,7 +185,7 @@ def main() -> None:
     """Runs the command line. An error becomes one line on stderr; --debug prints its traceback."""
     gc.set_threshold(*GC_THRESHOLD)
     try:
-        app()
+        app(prog_name="permanode")
     except Exception as error:
         log.debug("the command failed", exc_info=True)
         sys.stderr.write(f"permanode: {describe_error(error)}\n")

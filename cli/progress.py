@@ -42,6 +42,7 @@ def report_lines(report: Report) -> list[str]:
     """
     lines = [
         line("loaded", _loaded_text(report)),
+        *([line("not found", in_width(report.missing, COLUMNS - LABEL))] if report.missing else []),
         line("messages", f"{report.messages:,}: {counts(report.messages_by_kind)}; {report.pending:,} pending"),
         line("rows", f"{sum(report.rows_by_table.values()):,} of {len(report.rows_by_table)} tables"),
         *([] if report.stored is None else stored_lines(report.stored)),
@@ -93,8 +94,8 @@ def next_command(report: Report) -> str:
     """The command that most users need after this run."""
     if report.rejects:
         return "permanode rejects list"
-    if report.stored is not None and report.stored.missing:
-        return f"permanode fetch --node URL --range {word(report.stored.missing[0])} --into FOLDER"
+    if missing := report.missing or (report.stored.missing if report.stored else []):
+        return f"permanode fetch --node URL --range {word(missing[0])} --into FOLDER"
     return "permanode serve"
 
 

@@ -59,6 +59,7 @@ class Report:
 
     - `engine`: the engine that ran it, a value of etl.engine.current.ENGINES.
     - `reopened`: milestones that were incomplete in the store and were written again from the lake.
+    - `missing`: milestones of the requested range that the store still does not have.
     - `stored`: what the store has after the run; None for a Wormhole network, and for a run of one part.
     - `ledger_index`: the milestone of the store's ledger state; None without genesis. `held`: why it cannot advance.
     - `unreconciled`: the first milestone whose balances and treasury do not add up to the token supply, with both sums.
@@ -78,6 +79,7 @@ class Report:
     rows_by_table: dict[str, int] = field(default_factory=dict)
     rejects: int = 0
     rejected: list[str] = field(default_factory=list)
+    missing: Intervals = field(default_factory=list)
     stored: Stored | None = None
     ledger_index: int | None = None
     held: str = ""
@@ -99,8 +101,11 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 for success; 3 for rejects, faults, or a ledger state that cannot advance or does not add up."""
-        return WITH_REJECTS if self.rejects or self.held or self.unreconciled or self.faulty else GOOD
+        """0 for success; 3 for rejects, faults, missing milestones, or a ledger state that cannot advance or does not
+        add up.
+        """
+        is_partial = self.rejects or self.missing or self.held or self.unreconciled or self.faulty
+        return WITH_REJECTS if is_partial else GOOD
 
     @property
     def messages_per_second(self) -> float:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from db.admin.status import ENGINE
 from db.connect import StoreSettings, checked_url, open_store
-from db.intervals import Intervals, intersect
+from db.intervals import Intervals, add, intersect, subtract
 from db.intervals import size as size_of
+from db.intervals import span as interval_of
 from db.schema import keyspace_info, protocols, rejects
 from db.store import WritableStore
 from etl.analytics import catch_up as analyse
@@ -112,6 +113,10 @@ def load(
         run = IotaRun(publication, files, first, last, force, genesis, tuple(logs), bulk, analytics, keep=keep)
         run_steps(IOTA, run)
         publication.report.stored = _stored(publication.reads)
+        if (first, last) != (None, None):
+            held = publication.reads.held()
+            stored = add(held.complete, held.incomplete)
+            publication.report.missing = subtract(interval_of(stored, first, last), stored)
     return publication.report
 
 

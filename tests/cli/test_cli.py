@@ -255,6 +255,11 @@ def test_the_report_ends_with_what_the_store_has_and_misses_and_the_next_command
     assert [each for each in lines if each.startswith("missing")] == (
         [f"missing     {command.split()[5] if len(missing) == 1 else '7, 9:21'}"] if missing else []
     )
+    # Those of the requested range are first.
+    lines = report_lines(Report("run", missing=[(30, 39)], stored=Stored(55, 0, missing)))
+    assert (lines[1], lines[-1]) == (
+        "not found   30:40", "next        permanode fetch --node URL --range 30:40 --into FOLDER",
+    )  # fmt: skip
     # A range of a report is an argument of --range.
     if missing:
         assert parse_range(command.split()[5]) == (missing[0][0], missing[0][1] + 1)
