@@ -141,5 +141,6 @@ def prove_from_archive(
     try:
         place = parse_key(BY_NAME[family], key)
     except ValueError as error:
-        raise typer.BadParameter(f"expected {error}", param_hint="KEY") from error
+        why = f" ({error.__cause__})" if error.__cause__ else ""
+        raise typer.BadParameter(f"expected {error}{why}", param_hint="KEY") from error
     typer.echo(ArchivedListings(open_archive(archive)).prove(BY_NAME[family], place, offset, page_size), nl=False)

@@ -52,4 +52,4 @@ def parse_key(family: Family, given: str) -> bytes:
     try:
         return key_text.parse_key(family, given)
     except ValueError as error:
-        raise BadParameter(KEY.name, str(error), given) from error
+        raise BadParameter(KEY.name, str(error), given, str(error.__cause__ or "")) from error

@@ -136,6 +136,10 @@ async def test_an_address_is_also_accepted_in_bech32(client: httpx.AsyncClient) 
         ({"key": "00" * 65}, "a key of messages_by_tag: 0 to 64 bytes as hex"),
         ({"family": "messages_by_parent"}, "a key of messages_by_parent: 32 bytes as hex"),
         ({"family": "transactions_by_address"}, "33 bytes as hex, or a bech32 address"),
+        (
+            {"family": "transactions_by_address", "key": format_address("atoi", bytes(33))[:-1] + "b"},
+            "(expected characters of the Bech32 alphabet, found 'b')",
+        ),
         ({"offset": "2000"}, "a number below 1"),
         ({"offset": "-1"}, "offset"),
         ({"pageSize": "0"}, "pageSize"),
