@@ -4,6 +4,7 @@ Each role is a view of the Stardust schema plan, or one that is missing there. A
 lake. An output without that column is not listed under the role.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -74,6 +75,19 @@ def roles_of(variant: str) -> tuple[Role, ...]:
 def in_table(table: Table) -> tuple[Role, ...]:
     """The roles whose outputs are in this table."""
     return tuple(role for role in ROLES if role.table is table)
+
+
+def of_era(roles: Iterable[Role], *, has_stardust: bool) -> tuple[Role, ...]:
+    """These roles, without those of Stardust outputs if there are none."""
+    return tuple(role for role in roles if has_stardust or role.output_kind == LEGACY)
+
+
+def by_column(roles: Iterable[Role]) -> list[tuple[Role, ...]]:
+    """These roles in groups: those of several kinds with the same variant and column."""
+    groups: dict[tuple[str, str], list[Role]] = {}
+    for role in roles:
+        groups.setdefault((role.variant, role.column), []).append(role)
+    return [tuple(group) for group in groups.values()]
 
 
 def listing_key(role: Role, key: str, *, included: bool) -> Key:

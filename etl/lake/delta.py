@@ -237,9 +237,7 @@ class Lake:
         if milestones is not None:
             also = (UNKNOWN_MILESTONE, "file", frozenset(files)) if files else None
             selection = Selection(KEY, milestones, also)
-        names = names_of(TABLES[table].ddl)
-        rows = frame.select(*(name for name in names if name in frame.columns))
-        replace_rows(self.log(table), rows, selection, self._info)
+        replace_rows(self.log(table), frame.select(*names_of(TABLES[table].ddl)), selection, self._info)
         self._forget()
 
     def replace_by_files(self, table: str, write: Callable[[str], None], milestones: Intervals) -> None:

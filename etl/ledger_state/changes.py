@@ -110,6 +110,12 @@ class Near:
         stardust = self.changes["stardust"]
         return bool(stardust.null_count < len(stardust))
 
+    @property
+    def has_tokens(self) -> bool:
+        """Whether outputs with native tokens changed."""
+        counts = pc.struct_field(self.changes["stardust"], "native_tokens")
+        return bool(pc.any(pc.greater(counts, 0)).as_py())
+
 
 @dataclass(frozen=True)
 class Found:

@@ -13,7 +13,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from etl.engine.arrow_frames import arrow_frame, collected
-from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
 from etl.ledger_state.before_genesis import OF_CREATED, with_earlier
 from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
@@ -192,7 +191,7 @@ def dust_before(requests: DataFrame, steps: DataFrame) -> DataFrame:
     so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index", is_step)
     so_far = so_far.rowsBetween(Window.unboundedPreceding, 0)
     return (
-        union_with_nulls(readers, wanted)
+        readers.unionByName(wanted.withColumn("message_id", F.lit(None).cast("binary")))
         .select(*AT, "address", *(F.sum(name).over(so_far).alias(name) for name in sums))
         .where("message_id IS NOT NULL")
     )

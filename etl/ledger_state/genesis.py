@@ -88,9 +88,9 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
         of_outputs.maker(booked_outputs()),
         *genesis_makers(of_roles, lambda: roles, publication.selection, has_stardust=has_stardust),
         *(
-            unspent.few_makers(of_changes, genesis, has_stardust=has_stardust)
+            unspent.few_makers(of_changes, genesis, has_stardust=has_stardust, has_tokens=has_stardust)
             if in_process
-            else unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1)
+            else unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1, has_stardust=has_stardust)
         ),
         of_changes.maker(token_updates(), lambda: at_first),
         of_changes.hints(schema.addresses_hints, {schema.native_token_updates}),

@@ -13,6 +13,9 @@ from etl.tables.row_frames import RowFrame
 
 TABLE = schema.native_token_updates
 
+TOKENS = "array<struct<token_id: binary, token_amount: binary>>"
+"""The type of `tokens`."""
+
 
 def tokens() -> Column:
     """The native tokens of `listed` outputs as structs of token_id and token_amount. Empty for outputs without."""
@@ -33,13 +36,15 @@ def tokens() -> Column:
     )
 
 
-def token_updates() -> RowFrame:
-    """A row for each native token of each `listed` change, with the owner of the output at that time."""
+def token_updates(*, has_tokens: bool = True) -> RowFrame:
+    """A row for each native token of each `listed` change, with the owner of the output at that time. Without
+    `has_tokens` no output has tokens.
+    """
     return RowFrame(
         TABLE,
         F.expr("native_tokens > 0"),
         computed={"address": F.col("owner")},
-        items=tokens(),
+        items=tokens() if has_tokens else F.lit(None).cast(TOKENS),
         item_columns=("token_id", "token_amount"),
     )
 

@@ -59,6 +59,7 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
     chunk_size, margin = publication.store_settings.chunk_size, publication.settings.ledger_margin
     writer = publication.for_few_rows(step.run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
     in_process = isinstance(writer, FewRowsWriter)
+    has_stardust = near.has_stardust if near else publication.lake.has_stardust([(step.genesis + 1, step.to)])
     before = few_rows(publication.spark, BALANCES, near.before) if near else None
     after = balances(of_owners(publication, step.applied), before, step.frontier)
     moved = movements(of_owners(publication, news), step.genesis, receipt_ids(publication, step.run))
@@ -67,20 +68,23 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
         of_transactions = of_changes
         after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
     else:
-        opened = _opened(publication, step)
+        opened = _opened(publication, step, has_stardust=has_stardust)
         of_changes = opened.placement
         of_transactions = publication.placement(step.frontier + 1, step.to, schema.LOOKUPS)
+    has_tokens = near.has_tokens if near else has_stardust
     source = source_for(writer)
     changed, held, effects = source(listed(news)), source(after), source(moved)
     makers: list[FrameMaker] = [
         changed.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
         changed.maker(history.ledger_updates(), lambda: of_changes),
-        changed.maker(token_updates(), lambda: of_changes),
+        changed.maker(token_updates(has_tokens=has_tokens), lambda: of_changes),
         lambda _: history.spent_from(news, of_transactions, publication.selection),
         *(
-            unspent.few_makers(changed, step.genesis, has_stardust=near is None or near.has_stardust)
+            unspent.few_makers(changed, step.genesis, has_stardust=has_stardust, has_tokens=has_tokens)
             if in_process
-            else unspent.makers(news, of_changes, step.genesis, step.frontier, step.dead_to(margin))
+            else unspent.makers(
+                news, of_changes, step.genesis, step.frontier, step.dead_to(margin), has_stardust=has_stardust
+            )
         ),
         changed.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
         *map(held.maker, balance_frames(chunk_size)),
@@ -92,8 +96,8 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
     return StateFrames(makers + (measured or []), writer, opened, measured is not None)
 
 
-def _opened(publication: Publication, step: StateStep) -> Opened:
+def _opened(publication: Publication, step: StateStep, *, has_stardust: bool) -> Opened:
     """The splits that the changes of a step need."""
     counted = step.found.counted().where(F.col("milestone_index") <= step.to)
-    keys = unspent.counted_keys(counted, publication.store_settings.chunk_size)
+    keys = unspent.counted_keys(counted, publication.store_settings.chunk_size, has_stardust=has_stardust)
     return publication.grown(schema.LEDGER_LOOKUPS, keys, step.run, beside=step.found.ranges)

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.roles import ALL, LEGACY, NATIVE_TOKEN, ROLES, Role
+from db.roles import ALL, NATIVE_TOKEN, ROLES, Role, by_column, of_era
 from etl.engine.columns import bytes_at, inline
 from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
@@ -51,8 +51,11 @@ def spent_outputs(keys: Column) -> RowFrame:
     )
 
 
-def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
-    """The frames that changes above the frontier write, and the hints of created outputs.
+def makers(
+    changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int, *, has_stardust: bool
+) -> list[FrameMaker]:
+    """The frames that changes above the frontier write, and the hints of created outputs. For `has_stardust` see
+    `keys_of`.
 
     Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
     them at once.
@@ -62,18 +65,19 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
         dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
         created = created.join(dead.select("output_id"), "output_id", "left_anti")
         spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
-    placed = created_outputs(keys_of(genesis, with_amounts=True)).of(created, placement)
+    of_era = {"has_stardust": has_stardust, "has_tokens": has_stardust}
+    placed = created_outputs(keys_of(genesis, with_amounts=True, **of_era)).of(created, placement)
     hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
         lambda _: placed,
-        lambda _: spent_outputs(keys_of(genesis)).of(spent, placement),
+        lambda _: spent_outputs(keys_of(genesis, **of_era)).of(spent, placement),
         lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
 
 
-def few_makers(changes: Source, genesis: int, *, has_stardust: bool) -> list[FrameMaker]:
-    """The same frames of few `listed` CHANGES, none of which is dead. `has_stardust`: as in `keys_of`."""
-    keys = keys_of(genesis, with_amounts=True, has_stardust=has_stardust)
+def few_makers(changes: Source, genesis: int, *, has_stardust: bool, has_tokens: bool) -> list[FrameMaker]:
+    """The same frames of few `listed` CHANGES, none of which is dead. For the flags see `keys_of`."""
+    keys = keys_of(genesis, with_amounts=True, has_stardust=has_stardust, has_tokens=has_tokens)
     return [
         changes.maker(created_outputs(keys)),
         changes.maker(spent_outputs(keys)),
@@ -87,25 +91,29 @@ def partitions(spent: DataFrame, placement: Placement, genesis: int) -> DataFram
     return placement.place(rows, TABLE).select(*schema.unspent_hints.names)
 
 
-def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
-    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
+def counted_keys(counted: DataFrame, chunk_size: int, *, has_stardust: bool) -> list[DataFrame]:
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis. For `has_stardust` see
+    `keys_of`.
+    """
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
     changes = listed(counted)
-    created = inline(changes.where("NOT is_spent"), ("milestone_index", "output_kind"), _keys(F.lit(ALL)))
+    keys = _keys(F.lit(ALL), with_amounts=False, has_stardust=has_stardust, has_tokens=has_stardust)
+    created = inline(changes.where("NOT is_spent"), ("milestone_index", "output_kind"), keys)
     rows = (updates, created, token_positions(changes))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
-def keys_of(genesis: int, *, with_amounts: bool = False, has_stardust: bool = True) -> Column:
+def keys_of(genesis: int, *, with_amounts: bool = False, has_stardust: bool = True, has_tokens: bool = True) -> Column:
     """Lookup and key of an output once for each lookup that contains it. `with_amounts`: and token_amount, which is
-    null except for native tokens. `has_stardust`: whether some outputs may be Stardust outputs.
+    null except for native tokens. `has_stardust`, `has_tokens`: whether some outputs may be Stardust outputs, and have
+    native tokens.
     """
     first_byte = hex_text(bytes_at("output_id", 1, 1))
     key_of_all = F.when(F.col("created_milestone_index") == genesis, first_byte).otherwise(ALL)
-    return _keys(key_of_all, with_amounts=with_amounts, has_stardust=has_stardust)
+    return _keys(key_of_all, with_amounts=with_amounts, has_stardust=has_stardust, has_tokens=has_tokens)
 
 
-def _keys(key_of_all: Column, *, with_amounts: bool = False, has_stardust: bool = True) -> Column:
+def _keys(key_of_all: Column, *, with_amounts: bool, has_stardust: bool, has_tokens: bool) -> Column:
     """`keys_of` with this key of an output among all outputs."""
 
     def item(lookup: str, key: Column, amount: Column) -> Column:
@@ -117,9 +125,10 @@ def _keys(key_of_all: Column, *, with_amounts: bool = False, has_stardust: bool 
 
     no_amount = F.lit(None).cast("binary")
     of_all = item(ALL, key_of_all, no_amount)
-    if not has_stardust:
-        return role_items([role for role in ROLES if role.output_kind == LEGACY], of_role, of_all)
+    of_roles = role_items(by_column(of_era(ROLES, has_stardust=has_stardust)), of_role, of_all)
+    if not has_tokens:
+        return of_roles
     of_tokens = F.transform(
         tokens(), lambda token: item(NATIVE_TOKEN, hex_text(token["token_id"]), token["token_amount"])
     )
-    return role_items(ROLES, of_role, of_all, more=of_tokens)
+    return F.concat(of_roles, of_tokens)

@@ -3,14 +3,14 @@
 The roles are defined in db/roles.py. This module does not know any role by name.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
 from db.model import Lookup, Table
-from db.roles import KIND_OF_TYPE, LEGACY, LOOKUP_OF_TABLE, ROLES, Role, in_table
+from db.roles import KIND_OF_TYPE, LOOKUP_OF_TABLE, ROLES, Role, by_column, in_table, of_era
 from db.schema import FILTERS
 from etl.engine.columns import present
 from etl.tables.frames import output_kind
@@ -27,7 +27,7 @@ KEYS = frozenset({"address", "tag", "chain_id"})
 """The key column of a role; each table has one of them."""
 
 TABLES_OF_ROLES = tuple(dict.fromkeys(role.table for role in ROLES))
-TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in ROLES if role.output_kind == LEGACY))
+TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in of_era(ROLES, has_stardust=False)))
 """The lookup tables of outputs, and those of Chrysalis outputs."""
 
 KEY_FIELDS = ("kind", "address", "stardust")
@@ -58,9 +58,10 @@ def listed(outputs: DataFrame) -> DataFrame:
     return outputs.withColumns(filter_columns(F.col("stardust")) | {"output_kind": output_kind(F.col("output_type"))})
 
 
-def role_outputs(table: Table, selection: Selection | None = None) -> RowFrame:
+def role_outputs(table: Table, selection: Selection | None = None, *, has_stardust: bool = True) -> RowFrame:
     """The rows of one lookup table: an output (`listed`) once for each of its roles there. `selection`: that of a
-    selective store, whose lookups by address or tag have fewer keys.
+    selective store, whose lookups by address or tag have fewer keys. `has_stardust`: whether some outputs may be
+    Stardust outputs.
 
     Chain objects appear only if they changed the ledger, because nothing else is a state of them, and only in a cone
     whose order is known.
@@ -71,48 +72,40 @@ def role_outputs(table: Table, selection: Selection | None = None) -> RowFrame:
     def variant_and_key(role: Role) -> Column:
         return F.struct(F.lit(role.variant).alias("variant"), F.col(role.column).alias(column))
 
-    def has_row(role: Role) -> Column:
+    def has_row(roles: Sequence[Role]) -> Column:
         if selection is None or table in CHAIN_TABLES:
-            return _has_role(role)
-        return _has_role(role) & is_kept(selection, column, F.col(role.column))
+            return _has_role(roles)
+        return _has_role(roles) & is_kept(selection, column, F.col(roles[0].column))
 
-    items = role_items(in_table(table), variant_and_key, has_row=has_row)
+    roles = by_column(of_era(in_table(table), has_stardust=has_stardust))
+    items = role_items(roles, variant_and_key, has_row=has_row)
     return RowFrame(table, is_state, items=items, item_columns=("variant", column))
 
 
-def role_keys(outputs: DataFrame, table: Table, selection: Selection | None = None) -> DataFrame:
-    """The keys and positions of the rows of one lookup table, of outputs with KEY_FIELDS. `selection` as in
-    `role_outputs`.
+def role_keys(outputs: DataFrame, table: Table, selection: Selection | None, *, has_stardust: bool) -> DataFrame:
+    """The keys and positions of the rows of one lookup table, of outputs with KEY_FIELDS. For `selection` and
+    `has_stardust` see `role_outputs`.
     """
-    lookup, frame = LOOKUP_OF_TABLE[table], role_outputs(table, selection)
+    lookup, frame = LOOKUP_OF_TABLE[table], role_outputs(table, selection, has_stardust=has_stardust)
     names = (*lookup.key, lookup.position_column)
     return frame.rows(listed(outputs), [name for name in names if name not in frame.item_columns])
 
 
-def _has_role(role: Role) -> Column:
-    numbers = [number for number, kind in KIND_OF_TYPE.items() if kind == role.output_kind]
-    return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
+def _has_role(roles: Sequence[Role]) -> Column:
+    """Whether an output has one of these roles, all with the same column."""
+    kinds = {role.output_kind for role in roles}
+    numbers = [number for number, kind in KIND_OF_TYPE.items() if kind in kinds]
+    return F.col("output_type").isin(numbers) & F.col(roles[0].column).isNotNull()
 
 
 def role_items(
-    roles: Sequence[Role],
+    groups: Iterable[Sequence[Role]],
     row_of: Callable[[Role], Column],
     *always: Column,
-    more: Column | None = None,
-    has_row: Callable[[Role], Column] = _has_role,
+    has_row: Callable[[Sequence[Role]], Column] = _has_role,
 ) -> Column:
-    """The roles of an output as an array: `row_of` each role that `has_row`, the roles in `always`, and for a Stardust
-    output the items of the array `more`.
+    """The roles of an output as an array: `row_of` a role of each group (`by_column`) that `has_row`, and `always`.
+
+    An engine plans each item: with a group for each role, that took longer than all else in a load of few messages.
     """
-
-    def rows(some: Sequence[Role]) -> Column:
-        return present(F.array(*(F.when(has_row(role), row_of(role)) for role in some), *always))
-
-    legacy = [role for role in roles if role.output_kind == LEGACY]
-    if len(legacy) in (0, len(roles)):
-        return rows(roles)
-    # Most outputs are Chrysalis outputs. They skip the roles that only Stardust outputs have.
-    others = rows([role for role in roles if role.output_kind != LEGACY])
-    return F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(
-        others if more is None else F.concat(others, more)
-    )
+    return present(F.array(*(F.when(has_row(roles), row_of(roles[0])) for roles in groups), *always))

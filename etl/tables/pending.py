@@ -68,7 +68,10 @@ def pending_keys(messages: DataFrame) -> DataFrame:
         F.col("output.stardust").cast(STARDUST_OUTPUT).alias("stardust"),
     )
     in_roles = listed(outputs.where(F.col("output_type") != TREASURY_OUTPUT)).select(
-        "message_id", EXPIRES_AT, "output_id", F.explode(role_items(ROLES, _lookup_and_key)).alias("role")
+        "message_id",
+        EXPIRES_AT,
+        "output_id",
+        F.explode(role_items(zip(ROLES, strict=True), _lookup_and_key)).alias("role"),
     )
     parts = [
         _rows(

@@ -83,7 +83,7 @@ class RunRows:
 def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, chunk_size: int) -> list[FrameMaker]:
     """The frames of all tables that messages and milestones fill, without rejects. `placement` waits for the splits."""
     messages, milestones, role_tables = rows.messages, rows.milestones, tables_of(rows.fields)
-    selection = rows.selection
+    selection, has_stardust = rows.selection, "stardust" in rows.fields
     of_receipts = (of_milestones.receipts(network), of_milestones.treasury(network)) if rows.receipts else ()
     of_parts = () if selection is None else (of_messages.message_proofs(),)
     of_whole: tuple[FrameMaker, ...] = (lambda _: tables.transactions(messages.frame()),) if selection is None else ()
@@ -101,7 +101,10 @@ def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, 
         *map(milestones.maker, (*of_receipts, *of_parameters)),
         lambda _: of_milestones.date_cache(rows.days()),
         messages.maker(of_messages.tags(selection), placement),
-        *(rows.owned.maker(role_outputs(table, selection), placement) for table in role_tables),
+        *(
+            rows.owned.maker(role_outputs(table, selection, has_stardust=has_stardust), placement)
+            for table in role_tables
+        ),
         lambda _: history.transactions_by_address(messages.frame(), placement(), selection),
         rows.created.maker(of_messages.created_outputs()),
         rows.spent.maker(of_messages.spent_outputs()),
@@ -121,6 +124,6 @@ def genesis_makers(
     role_tables = TABLES_OF_ROLES if has_stardust else TABLES_OF_LEGACY
     hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
     return [
-        *(outputs.maker(role_outputs(table, selection), placement) for table in role_tables),
+        *(outputs.maker(role_outputs(table, selection, has_stardust=has_stardust), placement) for table in role_tables),
         *(outputs.hints(table, set(role_tables)) for table in hint_tables),
     ]

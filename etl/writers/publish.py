@@ -175,7 +175,8 @@ class Publication:
         rows = {schema.tags: tagged, schema.transactions_by_address: concerned}
         fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
-        rows |= {table: role_keys(owned, table, self.selection) for table in tables_of(fields)}
+        has_stardust, own = "stardust" in fields, self.selection
+        rows |= {table: role_keys(owned, table, own, has_stardust=has_stardust) for table in tables_of(fields)}
         filled = filled_by(fields)
         keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
