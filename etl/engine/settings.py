@@ -64,7 +64,7 @@ class EtlSettings:
         default=10_000,
         metadata={
             "help": "maximum of milestones by which the ledger state may lag to be updated from the store instead of "
-            "the lake, or a third of the ledger's milestones if that is more; at most 1000 while it is at genesis; 0: "
+            "the lake, or half of the ledger's milestones if that is more; at most 1000 while it is at genesis; 0: "
             "always from the lake"
         },
     )

@@ -342,8 +342,8 @@ def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path
         (500, 100, 500),
         (0, 100, 0),
         (10_000, 101, 10_000),
-        (10_000, 30_103, 10_001),
-        (0, 30_103, 0),
+        (10_000, 20_103, 10_001),
+        (0, 20_103, 0),
     ],
 )
 def test_the_milestones_that_are_applied_from_the_store(ledger_near: int, frontier: int, most: int) -> None:
