@@ -6,16 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from etl.engine.columns import schema_of
 from etl.engine.ordering import in_lake_order
 from etl.engine.session import engine_session
 from etl.lake import maintenance
-from etl.lake.delta import Lake
+from etl.lake.delta import TABLES, Lake
 from etl.lake.message_rows import LAKE_RANGE
 from etl.lake.views import statements
 from tests.etl.conftest import ON_SAIL
@@ -24,11 +27,17 @@ from tests.etl.lake_files import lake_rows, live_files
 COLUMNS = "milestone_index INT, lake_range INT, timestamp TIMESTAMP"
 
 
+def frame_of(lake: Lake, table: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """The rows, with null in the other columns of the table."""
+    frame = lake.spark.createDataFrame(rows, columns)
+    others = [field for field in schema_of(TABLES[table].ddl).fields if field.name not in frame.columns]
+    return frame.select("*", *(F.lit(None).cast(field.dataType).alias(field.name) for field in others))
+
+
 def put(lake: Lake, first: int, milestones: Sequence[int]) -> None:
     """Replaces the existing rows from `first` on."""
     rows = [(index, index // LAKE_RANGE, datetime.fromtimestamp(index, UTC)) for index in milestones]
-    frame = lake.spark.createDataFrame(rows, COLUMNS).coalesce(1)
-    lake.replace("milestones", frame, [(first, max(milestones))])
+    lake.replace("milestones", frame_of(lake, "milestones", COLUMNS, rows).coalesce(1), [(first, max(milestones))])
 
 
 @pytest.fixture(params=["sail", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])])
@@ -79,9 +88,8 @@ def _timestamps(table: Path) -> Iterator[pq.ColumnSchema]:
 @pytest.mark.loads
 def test_rows_of_a_file_are_in_the_order_of_the_table(lake: Lake) -> None:
     rows = [(index, place, 0, bytes([place])) for index in range(9, 0, -1) for place in range(40)]
-    frame = lake.spark.createDataFrame(
-        rows, "milestone_index INT, white_flag_index INT, lake_range INT, message BINARY"
-    )
+    columns = "milestone_index INT, white_flag_index INT, lake_range INT, message BINARY"
+    frame = frame_of(lake, "messages", columns, rows)
     lake.replace("messages", in_lake_order(frame, "milestone_index", "white_flag_index"), [(1, 9)])
     for path in live_files(Path(lake.path("messages"))):
         table = pq.ParquetFile(path).read(columns=["milestone_index", "white_flag_index"])
