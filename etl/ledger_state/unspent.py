@@ -65,12 +65,12 @@ def makers(
         dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
         created = created.join(dead.select("output_id"), "output_id", "left_anti")
         spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
-    of_era = {"has_stardust": has_stardust, "has_tokens": has_stardust}
-    placed = created_outputs(keys_of(genesis, with_amounts=True, **of_era)).of(created, placement)
+    contents = {"has_stardust": has_stardust, "has_tokens": has_stardust}
+    placed = created_outputs(keys_of(genesis, with_amounts=True, **contents)).of(created, placement)
     hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
         lambda _: placed,
-        lambda _: spent_outputs(keys_of(genesis, **of_era)).of(spent, placement),
+        lambda _: spent_outputs(keys_of(genesis, **contents)).of(spent, placement),
         lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
 

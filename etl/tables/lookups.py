@@ -106,6 +106,6 @@ def role_items(
 ) -> Column:
     """The roles of an output as an array: `row_of` a role of each group (`by_column`) that `has_row`, and `always`.
 
-    An engine plans each item: with a group for each role, that took longer than all else in a load of few messages.
+    An engine plans each item, which is most of the work of a query for few outputs.
     """
     return present(F.array(*(F.when(has_row(roles), row_of(roles[0])) for roles in groups), *always))
