@@ -111,7 +111,7 @@ def run_tests(
     slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
     processes: Annotated[
         int | None,
-        typer.Option("--processes", min=1, help="Processes of a suite. Default: 2; with --fast the number of cores."),
+        typer.Option(min=1, help="Processes that share the suite. Default: 2; with --fast one for each core."),
     ] = None,
 ) -> None:
     """Runs the linters and the test suite; fails if any of them fails.
@@ -121,8 +121,8 @@ def run_tests(
     Example: ./permanode test -- tests/ledger -k milestone
     """
     chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
-    # A debugger in a named test needs a single process.
     processes = processes or (max(PROCESSES, os.cpu_count() or 1) if fast else PROCESSES)
+    # A debugger in a named test needs a single process.
     shared = [f"--numprocesses={processes}", "--dist=loadscope", "--no-loadscope-reorder"]
     suite = ["pytest", *chosen, *(arguments or shared)]
     with ThreadPoolExecutor(len(LINTERS) + 1) as pool:

@@ -2,7 +2,7 @@
 balance.
 
 The last line is written only after the movements have led to the balance in it. If they do not, a line of the kind
-`error` takes its place: its balance is that of the ledger state, its amount what the movements lack.
+`error` takes its place: its balance is that of the ledger state, its amount what is missing from the movements.
 """
 
 import hashlib

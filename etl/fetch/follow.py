@@ -259,7 +259,7 @@ class _Following:
         return ended.timestamp - begun.timestamp >= self._pace.run_s
 
     async def _fetch(self, writer: ArchiveWriter, again: Intervals, new: Intervals) -> Fetched:
-        """Fetches one run and closes its files. `again`: milestones that earlier runs lack."""
+        """Fetches one run and closes its files. `again`: milestones that earlier runs could not fetch."""
         done, missing = Fetched(), add(again, new)
         await fill_milestones(self._source, writer, missing, self._recent, done, self._notify, again)
         writer.close()

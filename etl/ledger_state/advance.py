@@ -45,8 +45,8 @@ FIRST_NEAR = 1_000
 """Maximum of milestones for which a first ledger state uses single steps, because joins would read just as much."""
 
 NEAR_PART = 2
-"""The part of a ledger's milestones that are applied as quickly from the store as by joins over all of them (measured:
-decisions/0056). Only the joins need memory that grows with the ledger.
+"""The part of a ledger's milestones that are applied from the store: about as quickly as by joins over all of them
+(measured: decisions/0056), whose memory grows with the ledger.
 """
 
 STEPS_KEPT = 10

@@ -71,7 +71,7 @@ def pending_keys(messages: DataFrame) -> DataFrame:
         "message_id",
         EXPIRES_AT,
         "output_id",
-        F.explode(role_items(zip(ROLES, strict=True), _lookup_and_key)).alias("role"),
+        F.explode(role_items([(role,) for role in ROLES], _lookup_and_key)).alias("role"),
     )
     parts = [
         _rows(
