@@ -7,7 +7,6 @@ Parquet batch at a time, with ids as bytes. The rows of small runs (FEW_MESSAGES
 """
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -132,16 +131,17 @@ class Staging:
         """`root`: the directory. `size`: bytes of the input. With Sail, the rows of SHARE_BYTES of it are a share."""
         self._root = root
         self._shares = max(1, -(-size // SHARE_BYTES))
-        # Of a large run, two frames at once would need too much memory for their joins.
-        self._writes = threading.Semaphore(1 if self._shares > 1 and on_sail() else STAGERS + 1)
+        # Of a large run, two frames at once would need too much memory for their joins. A pool writes them in the order
+        # in which they come; a semaphore may let the same thread go first again and again.
+        at_once = 1 if self._shares > 1 and on_sail() else STAGERS + 1
+        self._writing = ThreadPoolExecutor(at_once, thread_name_prefix="write")
         self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        with self._writes:
-            write_sorted(frame, directory, self._shares)
+        self._writing.submit(write_sorted, frame, directory, self._shares).result()
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
@@ -163,6 +163,7 @@ class Staging:
 
     def close(self) -> None:
         """Deletes the scratch space."""
+        self._writing.shutdown()
         shutil.rmtree(self._root, ignore_errors=True)
 
     @staticmethod

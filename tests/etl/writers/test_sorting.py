@@ -1,7 +1,10 @@
 """Rows of a table, written in shares and read in the order of its key."""
 
 import random
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +19,8 @@ from db.model import Order
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
-from etl.tables.frames import WHOLE, conform
+from etl.tables.frames import WHOLE, TableFrame, conform
+from etl.writers import frame_writer
 from etl.writers.frame_writer import SHARE_BYTES, Staging
 from etl.writers.sorting import rows_in_order, write_sorted
 
@@ -77,6 +81,25 @@ def test_rows_of_shares_are_read_again_also_if_there_are_none(sail: SparkSession
     assert [*staged.rows()] == rows
     assert [tuple(row) for row in staged.again().collect()] == rows
     assert staged.count() == len(rows)
+
+
+def test_frames_of_a_large_run_are_written_in_the_order_in_which_they_come(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first ones are waited for. Two threads stage all frames, as in a run."""
+    ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
+    frame = conform(ids, schema.messages, only=["milestone_index"])
+    frames = [replace(frame) for _ in range(20)]
+    written = []
+
+    def write(frame: TableFrame, *_: object) -> None:
+        written.append(next(number for number, each in enumerate(frames) if each is frame))
+        time.sleep(0.01)
+
+    monkeypatch.setattr(frame_writer, "write_sorted", write)
+    with closing(Staging(tmp_path / "staged", SHARES * SHARE_BYTES)) as staging, ThreadPoolExecutor(2) as pool:
+        assert len([*pool.map(staging.stage, frames)]) == len(frames)
+    assert written == [*range(20)]
 
 
 def test_rows_come_with_their_message_only_where_they_are_sorted(sail: SparkSession, tmp_path: Path) -> None:
