@@ -101,7 +101,7 @@ def load(
         return _load_vaas(store_settings, settings, sources, prices, tokens, keep, notify)
     _reject_options({name for name, given in (("prices", prices), ("tokens", tokens)) if given}, store_settings)
     files = archive_files(sources) if sources or genesis is None else []
-    size = unpacked_bytes(files)
+    size = unpacked_bytes(files) if files else bytes_loaded(lake_path(store_settings, settings))
     with (
         open_run(store_settings, settings, notify, span_of(size), bulk=bulk, size=size) as publication,
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,

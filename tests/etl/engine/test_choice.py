@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from cli.options import build_etl
 from cli.settings import read
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from etl import runs
 from etl.engine import choice
@@ -79,6 +80,25 @@ def test_auto_takes_a_lake_for_the_archive_files_of_its_rows(
     store = StoreSettings(f"sqlite:///{tmp_path}/store", "permatest-1")
     assert runs.engine_of(store, EtlSettings(engine=AUTO)) == engine
     assert runs.engine_of(store, EtlSettings(engine=AUTO), size=size) == SAIL
+
+
+def test_a_load_of_a_genesis_alone_is_as_large_as_the_lake(
+    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine("17.0.15")
+    store = StoreSettings(f"sqlite:///{tmp_path}/store", "permatest-1")
+    migrate(store)
+    messages = tmp_path / "store" / "lake" / "messages"
+    messages.mkdir(parents=True)
+    with (messages / "part-0.parquet").open("wb") as file:
+        file.truncate(SAIL_BYTES // BYTES_OF_LAKE)
+
+    def opened(settings: EtlSettings, **_: object) -> None:
+        raise InterruptedError(settings.engine)
+
+    monkeypatch.setattr(runs, "engine_session", opened)
+    with pytest.raises(InterruptedError, match=SPARK):
+        runs.load(store, EtlSettings(engine=AUTO), [], genesis=tmp_path / "genesis.json")
 
 
 @pytest.mark.parametrize(
