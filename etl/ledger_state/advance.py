@@ -151,9 +151,7 @@ class Ledger:
             held = Wealth(*publication.reads.wealth(step.frontier))
             wealth = wealth_after(publication, step, held)
             days = wealth_of_days(publication, step, held, wealth)
-            if (compared := self.expected(step.run)) is not None:
-                compared.check_supply(supply(held.powers), supply(wealth.powers))
-                expect_changes(compared, step)
+            comparison = partial(self._comparison, step, supply(held.powers), supply(wealth.powers))
             sums = None
             if publication.owners is None:
                 sums = reconciliation.after(publication.reads, publication.lake.genesis(), step, supply(held.powers))
@@ -165,9 +163,20 @@ class Ledger:
             written = replace(self, publication=replace(publication, writer=frames.writer))
             for end, of_day in days:
                 self._write_wealth(batch, end, of_day, most=RICHEST)
-            written._write(batch, frames.makers, wealth, step.to, sums, analysed=frames.has_measures, compared=compared)
+            written._write(
+                batch, frames.makers, wealth, step.to, sums, analysed=frames.has_measures, comparison=comparison
+            )
         compaction.clean_behind(publication, step, dead_to)
         return step.to
+
+    def _comparison(self, step: StateStep, before: int, after: int) -> LedgerComparison | None:
+        """What a step must write. `before`, `after`: the supply at the frontier and after the step. Raises WrongRows if
+        they contradict the messages.
+        """
+        if (compared := self.expected(step.run)) is not None:
+            compared.check_supply(before, after)
+            expect_changes(compared, step)
+        return compared
 
     def _complete(self, genesis: int, frontier: int) -> None:
         """Adds what the state of an older version does not have."""
@@ -197,13 +206,13 @@ class Ledger:
         sums: Reconciliation | None,
         *,
         analysed: bool,
-        compared: LedgerComparison | None = None,
+        comparison: Callable[[], LedgerComparison | None] = lambda: None,
     ) -> None:
-        """Writes all rows, then the frontier. Raises WrongRows for other rows than those expected."""
+        """Writes all rows, then the frontier. Raises WrongRows for other rows than those expected, which `comparison`
+        computes while the engine prepares the first ones.
+        """
         network = self.publication.store_settings.network
-        upsert_frames(
-            batch, self.publication.writer, makers, self.publication.report.wrote, comparison=lambda: compared
-        )
+        upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote, comparison=comparison)
         self._write_wealth(batch, ledger_index, wealth)
         for old in self.publication.reads.ledger_steps(STEPS_KEPT)[STEPS_KEPT - 1 :]:
             if day_wealth.ends_day(self.publication.reads, old):

@@ -154,16 +154,22 @@ def far(
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
     made = _not_booked(made)
     held_by = owned_here(publication, genesis_outputs(held).unionByName(made), () if null else HOLDERS)
-    created = _with(created_by(held_by), null)
-    known = created.select("output_id", *(name for name in (*OWNED, BOOKED) if name not in null))
+    written = [name for name in columns if name not in values]
+    known_by = ["output_id", *(name for name in (*OWNED, BOOKED) if name not in null)]
+    created = _with(created_by(held_by), null).select(*dict.fromkeys([*written, *known_by]))
+    folder = publication.staging.write("changes", created)
+    # Read from the file, so that they are computed once.
+    known = publication.spark.read.schema(created.schema).parquet(str(folder)).select(*known_by)
     # A selective lake does not have what else its transactions spend. Sail holds the left side of a join in memory, and
     # rows that spend are longer.
     how = "right" if publication.owners is None else "inner"
     spent = _with(known.join(_spent(tables.spent(messages)), "output_id", how), null)
-    whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in values))
-    folder = publication.staging.write("changes", whole)
-    written = publication.spark.read.schema(whole.schema).parquet(str(folder))
-    changes = _with(written, values).select(*columns)
+    spending = publication.staging.write("spent", _owned_at(spent).select(*written))
+    for part in spending.glob("*.parquet"):
+        part.rename(folder / part.name)
+    publication.staging.free(spending)
+    whole = publication.spark.read.schema(created.select(*written).schema).parquet(str(folder))
+    changes = _with(whole, values).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
 

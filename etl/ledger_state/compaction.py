@@ -37,6 +37,9 @@ PARTITIONS_AT_ONCE = 1_000
 HINTS = schema.unspent_hints
 """Its rows are the partitions of unspent_outputs."""
 
+COLUMNS = (*schema.unspent_outputs.clustering, "spent_milestone_index")
+"""The columns of unspent_outputs that decide which rows are deleted. A partition may have many rows."""
+
 SPENT = pa.schema(
     {
         "output_id": pa.binary(),
@@ -165,7 +168,7 @@ def forget(batch: Batch, reads: StoreReads) -> None:
 
 def _cleaned(batch: Batch, reads: StoreReads, partition: tuple[Value, ...], dead_to: int) -> int:
     """Deletes the dead rows of a partition if they outnumber the others. Returns their number."""
-    rows = list(reads.partition(schema.unspent_outputs, partition))
+    rows = list(reads.partition(schema.unspent_outputs, partition, COLUMNS))
     dead = [row for row in rows if (row["spent_milestone_index"] or dead_to + 1) <= dead_to]
     if 2 * len(dead) <= len(rows):
         return 0

@@ -4,7 +4,7 @@ An output belongs to the address that it names as its owner, also after its expi
 add up to its row of address_balances after each milestone.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -23,6 +23,9 @@ GENESIS, MIGRATION, TRANSACTION = "genesis", "migration", "transaction"
 
 AFTER_CONE = 2**31 - 1
 """The white-flag index of what is in no cone: genesis outputs."""
+
+BETWEEN = ","
+"""What separates addresses, which hex does not contain."""
 
 EFFECT = ["milestone_index", "transaction_id"]
 
@@ -46,34 +49,50 @@ def movements(changes: DataFrame, genesis: int, receipts: DataFrame | None = Non
         F.min(F.coalesce("white_flag_index", F.lit(AFTER_CONE))).alias("white_flag_index"),
         F.max("ms_timestamp").alias("ms_timestamp"),
         F.sum(signed).alias("amount"),
-        F.max(F.expr("CASE WHEN is_spent THEN hex(address) END")).alias("sender"),
-        F.max(F.expr("CASE WHEN NOT is_spent THEN hex(address) END")).alias("recipient"),
+        # Sail aggregates numbers in a third of the time of text or booleans.
+        F.max(F.expr("CAST(is_spent AS INT)")).alias("sends"),
+        F.max(F.expr("CAST(NOT is_spent AS INT)")).alias("receives"),
     )
     by_effect = by_address.groupBy(*EFFECT).agg(
         F.min("white_flag_index").alias("white_flag_index"),
         F.max("ms_timestamp").alias("ms_timestamp"),
-        F.sort_array(F.collect_list("sender")).alias("senders"),
-        F.sort_array(F.collect_list("recipient")).alias("recipients"),
+        F.max("sends").alias("sends"),
+        _joined("sends").alias("senders"),
+        _joined("receives").alias("recipients"),
         F.collect_list(F.struct("address", "amount")).alias("parts"),
     )
-    rows = by_effect.select(
-        *EFFECT, "white_flag_index", "ms_timestamp", "senders", "recipients", F.inline("parts")
-    ).where("amount <> 0")
-    migration = "size(senders) = 0"
+    migration = "sends = 0"
     if receipts is not None:
-        rows, migration = rows.join(receipts, "transaction_id", "left"), "migrated = 1"
-    kinds = f"CASE WHEN milestone_index = {genesis} AND size(senders) = 0 THEN '{GENESIS}' "
+        by_effect, migration = by_effect.join(receipts, "transaction_id", "left"), "migrated = 1"
+    kinds = f"CASE WHEN milestone_index = {genesis} AND sends = 0 THEN '{GENESIS}' "
     kinds += f"WHEN {migration} THEN '{MIGRATION}' ELSE '{TRANSACTION}' END"
-    others = "array_remove(CASE WHEN amount > 0 THEN senders ELSE recipients END, hex(address))"
+    rows = by_effect.select(
+        *EFFECT,
+        "white_flag_index",
+        "ms_timestamp",
+        F.expr(kinds).alias("kind"),
+        "senders",
+        "recipients",
+        F.inline("parts"),
+    ).where("amount <> 0")
+    whole = f"concat('{BETWEEN}', CASE WHEN amount > 0 THEN senders ELSE recipients END, '{BETWEEN}')"
+    others = f"replace({whole}, concat('{BETWEEN}', hex(address), '{BETWEEN}'), '{BETWEEN}')"
     return rows.select(
         "address",
         *EFFECT,
         "white_flag_index",
         "ms_timestamp",
-        F.expr(kinds).alias("kind"),
+        "kind",
         "amount",
-        F.expr(f"unhex(array_join({others}, ''))").alias("counterparties"),
+        F.expr(f"unhex(replace({others}, '{BETWEEN}', ''))").alias("counterparties"),
     )
+
+
+def _joined(flag: str) -> Column:
+    """The addresses with a flag, as hex in order, with BETWEEN between them. Rows of text are copied faster than rows
+    of arrays.
+    """
+    return F.array_join(F.sort_array(F.collect_list(F.expr(f"CASE WHEN {flag} = 1 THEN hex(address) END"))), BETWEEN)
 
 
 def movement_frames(chunk_size: int) -> tuple[RowFrame, RowFrame]:
