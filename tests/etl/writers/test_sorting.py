@@ -83,23 +83,25 @@ def test_rows_of_shares_are_read_again_also_if_there_are_none(sail: SparkSession
     assert staged.count() == len(rows)
 
 
-def test_frames_of_a_large_run_are_written_in_the_order_in_which_they_come(
+def test_no_frame_of_a_large_run_waits_for_many_later_ones(
     sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first ones are waited for. Two threads stage all frames, as in a run."""
+    """Frames are waited for in their order. Two threads stage them, as in a run."""
     ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
     frame = conform(ids, schema.messages, only=["milestone_index"])
-    frames = [replace(frame) for _ in range(20)]
+    frames = [replace(frame) for _ in range(40)]
     written = []
 
     def write(frame: TableFrame, *_: object) -> None:
         written.append(next(number for number, each in enumerate(frames) if each is frame))
-        time.sleep(0.01)
+        time.sleep(0.02)
 
     monkeypatch.setattr(frame_writer, "write_sorted", write)
     with closing(Staging(tmp_path / "staged", SHARES * SHARE_BYTES)) as staging, ThreadPoolExecutor(2) as pool:
         assert len([*pool.map(staging.stage, frames)]) == len(frames)
-    assert written == [*range(20)]
+    assert sorted(written) == [*range(len(frames))]
+    # A thread of a busy machine may be late for its turn.
+    assert max(place - number for place, number in enumerate(written)) < len(frames) // 2
 
 
 def test_rows_come_with_their_message_only_where_they_are_sorted(sail: SparkSession, tmp_path: Path) -> None:
