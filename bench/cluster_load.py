@@ -44,7 +44,8 @@ from etl.tables.frames import TableFrame
 from etl.tables.lookups import listed, role_outputs
 from etl.tables.partition_columns import Placement
 from etl.writers.choice import frame_writer
-from etl.writers.frame_writer import FrameWriter, Staging
+from etl.writers.frame_writer import FrameWriter
+from etl.writers.staging import Staging
 from tests.cassandra_server import CassandraServer, running
 
 DSBULK = "1.10.0"
@@ -115,7 +116,7 @@ class Keyspace:
 
     def own(self, writer: FrameWriter, table: Table) -> float:
         """The rate of one of the writers."""
-        ready = writer.prepare(TableFrame(table, self._frame(table), table.names))
+        ready = writer.prepare(TableFrame(table, (self._frame(table),), table.names))
         with self._store.batch() as batch:
             started = time.perf_counter()
             count = ready.write(batch)

@@ -296,7 +296,7 @@ def prove_and_analyse(run: IotaRun) -> IotaRun:
 def _prove_listings(run: IotaRun) -> None:
     if run.leaves is not None:
         with run.publication.report.timed("listings"):
-            changes = None if run.changes is None else run.changes.files
+            changes = () if run.changes is None else run.changes.files
             ListingTrees(run.publication, run.leaves, changes).advance(days=run.days)
 
 

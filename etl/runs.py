@@ -47,8 +47,8 @@ from etl.verification.decode import start_workers
 from etl.wormhole.places import vaa_files
 from etl.wormhole.steps import WormholeRun
 from etl.writers.choice import frame_writer, reject_bulk
-from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
+from etl.writers.staging import Staging
 
 
 def load(

@@ -162,7 +162,7 @@ def ledger_makers(
     chunk_size = publication.store_settings.chunk_size
 
     def chosen(made: TableFrame) -> TableFrame:
-        return made if wanted is None else replace(made, frame=made.frame.where(either(wanted)))
+        return made if wanted is None else made.mapped(lambda rows: rows.where(either(wanted)))
 
     def milestones() -> TableFrame:
         times = publication.milestones([(begun.first, last)])

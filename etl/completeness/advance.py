@@ -88,12 +88,12 @@ class ListingTrees:
     Attributes:
         publication: the store, and the lake that the trees follow from.
         leaves: of messages.
-        changes: a folder with all CHANGES since genesis, if this run has them. Reading the store takes longer.
+        changes: the files of all CHANGES since genesis, if this run has them. Reading the store takes longer.
     """
 
     publication: Publication
     leaves: MessageLeaves
-    changes: Path | None = None
+    changes: Sequence[Path] = ()
     _spread: SpreadChanges | None = None
     """The changes of the milestones that this run hashes, from `changes`."""
     _trees: dict[Interval, WrittenTree] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class ListingTrees:
         done = proved_to(reads, first)
         if report.run.startswith(AT_HEAD) and not days:
             frontier = self._before_large(first, done, frontier)
-        if self.changes is not None and frontier > done:
+        if self.changes and frontier > done:
             begun = Interval(0, (done + 1) // size_of(0)).start
             folder = self.publication.staging.folder("changes-by-milestone")
             self._spread = SpreadChanges(folder, max(first, begun), frontier)

@@ -37,8 +37,8 @@ class SpreadChanges:
         """Milestones of a file."""
         return max(LEAST_MILESTONES, -(-(self.last - self.first + 1) // MOST_PARTS))
 
-    def write(self, changes: Path) -> None:
-        """Reads a folder with all CHANGES since genesis (etl/ledger_state/changes.py), a batch at a time."""
+    def write(self, changes: Sequence[Path]) -> None:
+        """Reads the files of all CHANGES since genesis (etl/ledger_state/changes.py), a batch at a time."""
         self.folder.mkdir(parents=True, exist_ok=True)
         parts = self._part(self.last) + 1
         with ExitStack() as files:
@@ -71,9 +71,9 @@ class SpreadChanges:
         return self.folder / f"{part}.arrow"
 
 
-def _batches(changes: Path) -> Iterator[pa.Table]:
+def _batches(changes: Sequence[Path]) -> Iterator[pa.Table]:
     """CHANGE of all rows. Changes of a ledger in which nothing expires are without `owner`, which is `address`."""
-    for part in sorted(changes.glob("*.parquet")):
+    for part in changes:
         with pq.ParquetFile(part) as file:
             names: Sequence[str] = file.schema_arrow.names
             read = [name if name in names else "address" for name in CHANGE.names]

@@ -1,6 +1,6 @@
 """Balances and the supply that the changes of the ledger lead to, computed without the engine."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,17 @@ ADDRESSES = pa.dictionary(pa.int32(), pa.binary())
 BATCH_ROWS = 65_536
 
 
-def batches_of(changes: pa.Table | Path, columns: Sequence[str] = COLUMNS) -> Iterable[pa.RecordBatch]:
-    """Columns of changes in this process, or in a folder of Parquet files."""
+def batches_of(changes: pa.Table | Sequence[Path], columns: Sequence[str] = COLUMNS) -> Iterable[pa.RecordBatch]:
+    """Columns of changes in this process, or in Parquet files."""
     if isinstance(changes, pa.Table):
         yield from changes.select(columns).to_batches()
         return
-    for part in sorted(changes.glob("*.parquet")):
+    for part in changes:
         yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
 
 
 def expected_balances(
-    changes: pa.Table | Path, before: Sequence[tuple[Any, ...]], frontier: int, to: int
+    changes: pa.Table | Sequence[Path], before: Sequence[tuple[Any, ...]], frontier: int, to: int, shares: int = 1
 ) -> Fingerprint:
     """Returns the fingerprint of address_balances for the milestones (frontier, to].
 
@@ -42,8 +42,26 @@ def expected_balances(
             which the changes continue. Empty: the changes begin with genesis.
         frontier: the last milestone before those of the rows.
         to: the last milestone of the rows. Later changes are ignored.
+        shares: the number of shares of addresses, one of which is in memory at a time. More than one without `before`.
     """
-    parts = [_steps(batch, to) for batch in batches_of(changes)]
+    assert shares == 1 or not before, "only changes since genesis come in shares"
+    of_shares = (_balances(_of_share(changes, share, shares), before, frontier, to) for share in range(shares))
+    return sum(of_shares, Fingerprint())
+
+
+def _of_share(changes: pa.Table | Sequence[Path], share: int, shares: int) -> Iterator[pa.RecordBatch]:
+    """COLUMNS of the changes of some addresses."""
+    for batch in batches_of(changes):
+        if shares == 1:
+            yield batch
+        else:
+            yield batch.take(pa.array(np.nonzero(words(batch.column("address")) % np.uint64(shares) == share)[0]))
+
+
+def _balances(
+    batches: Iterable[pa.RecordBatch], before: Sequence[tuple[Any, ...]], frontier: int, to: int
+) -> Fingerprint:
+    parts = [_steps(batch, to) for batch in batches]
     if before:
         index, held, outputs = (np.array([row[at] for row in before], np.int64) for at in (1, 2, 3))
         parts.append((pa.array([row[0] for row in before], pa.binary()).dictionary_encode(), index, held, outputs))

@@ -3,6 +3,7 @@
 Counterparties are not part of it: they have no influence on a balance.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,17 @@ COLUMNS = ["milestone_index", "white_flag_index", "transaction_id", "address", "
 KINDS = ("migration", "transaction")
 
 
-def expected_movements(changes: pa.Table | Path, frontier: int, to: int) -> Fingerprint:
-    """Returns the fingerprint of address_movements for the milestones (frontier, to], without the genesis."""
-    kept = [rows for rows in (_between(batch, frontier, to) for batch in batches_of(changes, COLUMNS)) if rows.num_rows]
+def expected_movements(changes: pa.Table | Sequence[Path], frontier: int, to: int, shares: int = 1) -> Fingerprint:
+    """Returns the fingerprint of address_movements for the milestones (frontier, to], without the genesis.
+
+    `shares`: the number of shares of milestones, one of which is in memory at a time.
+    """
+    return sum((_movements(changes, frontier, to, share, shares) for share in range(shares)), Fingerprint())
+
+
+def _movements(changes: pa.Table | Sequence[Path], frontier: int, to: int, share: int, shares: int) -> Fingerprint:
+    found = (_between(batch, frontier, to, share, shares) for batch in batches_of(changes, COLUMNS))
+    kept = [rows for rows in found if rows.num_rows]
     if not kept:
         return Fingerprint()
     rows = pa.Table.from_batches(kept)
@@ -50,9 +59,10 @@ def expected_movements(changes: pa.Table | Path, frontier: int, to: int) -> Fing
     return Fingerprint(len(moved), *(int(each.sum(dtype=np.uint64)) for each in (columns["amount"], hashes)))
 
 
-def _between(batch: pa.RecordBatch, frontier: int, to: int) -> pa.RecordBatch:
+def _between(batch: pa.RecordBatch, frontier: int, to: int, share: int, shares: int) -> pa.RecordBatch:
     milestone = numbers(batch.column("milestone_index"))
-    return batch.take(pa.array(np.nonzero((milestone > frontier) & (milestone <= to))[0]))
+    is_kept = (milestone > frontier) & (milestone <= to) & (milestone % shares == share)
+    return batch.take(pa.array(np.nonzero(is_kept)[0]))
 
 
 def _begins(*columns: Numbers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

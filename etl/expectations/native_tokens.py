@@ -1,6 +1,6 @@
 """Rows of native_token_updates that the changes of the ledger lead to, computed without the engine."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +21,21 @@ OWN = {"milestone_index": "milestone_index", "output_id": "output_id", "is_spent
 BATCH_ROWS = 65_536
 
 
-def expected_native_tokens(changes: pa.Table | Path, frontier: int, to: int) -> Fingerprint:
+def expected_native_tokens(changes: pa.Table | Sequence[Path], frontier: int, to: int) -> Fingerprint:
     """Returns the fingerprint of native_token_updates for the milestones (frontier, to].
 
-    `changes`: the changes in this process, or in a folder of Parquet files. Those of a Chrysalis ledger have no column
+    `changes`: the changes in this process, or in Parquet files. Those of a Chrysalis ledger have no column
     `data`, and no native tokens.
     """
     return sum((_of_batch(batch, frontier, to) for batch in _batches(changes)), Fingerprint())
 
 
-def _batches(changes: pa.Table | Path) -> Iterator[pa.RecordBatch]:
+def _batches(changes: pa.Table | Sequence[Path]) -> Iterator[pa.RecordBatch]:
     names = [*OWN.values(), "data"]
     if isinstance(changes, pa.Table):
         yield from changes.select(names).to_batches()
         return
-    for part in sorted(changes.glob("*.parquet")):
+    for part in changes:
         file = pq.ParquetFile(part)
         if "data" in file.schema_arrow.names:
             yield from file.iter_batches(BATCH_ROWS, columns=names, use_threads=False)

@@ -175,7 +175,7 @@ class Ledger:
         """
         if (compared := self.expected(step.run)) is not None:
             compared.check_supply(before, after)
-            expect_changes(compared, step)
+            expect_changes(compared, step, self.publication.staging.joined_shares)
         return compared
 
     def _complete(self, genesis: int, frontier: int) -> None:

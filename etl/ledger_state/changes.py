@@ -122,18 +122,20 @@ class Found:
     """CHANGES since genesis, or above the frontier if `near` is set.
 
     `counted` returns COUNTED of every milestone after genesis in the windows that the run touches. `ranges` are the
-    ranges in which the changed outputs were created. `files` is the folder of CHANGES since genesis.
+    ranges in which the changed outputs were created. `files` have CHANGES since genesis. `of_outputs` are the changes
+    in shares, each with all of its outputs.
     """
 
     changes: DataFrame
     counted: Callable[[], DataFrame]
     ranges: Sequence[int]
     near: Near | None = None
-    files: Path | None = None
+    files: Sequence[Path] = ()
+    of_outputs: Sequence[DataFrame] = ()
 
-    def of_files(self) -> Path:
-        """The folder of CHANGES since genesis, if `near` is not set."""
-        assert self.files is not None, "changes since genesis are in files"
+    def of_files(self) -> Sequence[Path]:
+        """The files of CHANGES since genesis, if `near` is not set."""
+        assert self.files, "changes since genesis are in files"
         return self.files
 
 
@@ -157,26 +159,33 @@ def far(
     written = [name for name in columns if name not in values]
     known_by = ["output_id", *(name for name in (*OWNED, BOOKED) if name not in null)]
     created = _with(created_by(held_by), null).select(*dict.fromkeys([*written, *known_by]))
-    folder = publication.staging.write("changes", created)
-    # Read from the file, so that they are computed once.
-    known = publication.spark.read.schema(created.schema).parquet(str(folder)).select(*known_by)
-    # A selective lake does not have what else its transactions spend. Sail holds the left side of a join in memory, and
-    # rows that spend are longer.
+    staging, read = publication.staging, publication.spark.read.schema(created.schema)
+    folders = staging.write_shares("changes", created, "output_id")
+    # A selective lake does not have what else its transactions spend.
     how = "right" if publication.owners is None else "inner"
-    spent = _with(known.join(_spent(tables.spent(messages)), "output_id", how), null)
-    spending = publication.staging.write("spent", _owned_at(spent).select(*written))
-    for part in spending.glob("*.parquet"):
-        part.rename(folder / part.name)
-    publication.staging.free(spending)
-    whole = publication.spark.read.schema(created.select(*written).schema).parquet(str(folder))
-    changes = _with(whole, values).select(*columns)
+    inputs = staging.shares("inputs", _spent(tables.spent(messages)), "output_id")
+    for folder, spent in zip(folders, inputs, strict=True):
+        # Read from the file, so that they are computed once. Sail holds the left side of a join in memory, and rows
+        # that spend are longer.
+        known = read.parquet(str(folder)).select(*known_by)
+        spending = staging.write("spent", _owned_at(_with(known.join(spent, "output_id", how), null)).select(*written))
+        for part in spending.glob("*.parquet"):
+            part.rename(folder / part.name)
+        staging.free(spending)
+    read = publication.spark.read.schema(created.select(*written).schema)
+
+    def changes_in(some: Sequence[Path]) -> DataFrame:
+        return _with(read.parquet(*map(str, some)), values).select(*columns)
+
+    changes = changes_in(folders)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
 
     def counted() -> DataFrame:
         return changes.where(F.col("milestone_index") >= first).select(COUNTED.names)
 
-    return Found(changes, counted, ranges, files=folder)
+    files = sorted(path for folder in folders for path in folder.glob("*.parquet"))
+    return Found(changes, counted, ranges, files=files, of_outputs=[changes_in([folder]) for folder in folders])
 
 
 def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:
@@ -221,6 +230,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
         counted,
         sorted({ms_range_id(index, chunk_size) for index in created_in}),
         Near(changes, reads.balances(touched, frontier)),
+        of_outputs=[rows],
     )
 
 

@@ -31,11 +31,11 @@ TENS: Numbers = 10 ** np.arange(POWERS - 1, dtype=np.int64)
 """The powers of ten in an i64."""
 
 
-def after(changes: Path, milestones: Sequence[int], *, shown: int = RICHEST) -> Iterator[tuple[int, Wealth]]:
+def after(changes: Sequence[Path], milestones: Sequence[int], *, shown: int = RICHEST) -> Iterator[tuple[int, Wealth]]:
     """Yields the list of `shown` addresses and the distribution after each of these milestones.
 
     Args:
-        changes: a folder with all changes since genesis (etl.ledger_state.changes.CHANGES).
+        changes: the files of all changes since genesis (etl.ledger_state.changes.CHANGES).
         milestones: ascending.
         shown: the length of the lists.
     """
@@ -93,14 +93,14 @@ def ends_day(reads: StoreReads, milestone: int) -> bool:
 
 
 def _steps(
-    changes: Path, milestones: Numbers
+    changes: Sequence[Path], milestones: Numbers
 ) -> tuple[npt.NDArray[np.int32], pa.Array, npt.NDArray[np.int32], Numbers]:
     """The owner of each change as a position among the addresses, the addresses, the first of the milestones that
     includes the change, and what it adds to the balance.
     """
     owners: list[pa.Array] = []
     steps, amounts = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-    for part in sorted(changes.glob("*.parquet")):
+    for part in changes:
         for batch in pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=COLUMNS, use_threads=False):
             milestone = batch.column("milestone_index").to_numpy(zero_copy_only=False)
             kept = np.flatnonzero(milestone <= milestones[-1])

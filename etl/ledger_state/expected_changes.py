@@ -8,11 +8,13 @@ from etl.expectations.native_tokens import expected_native_tokens
 from etl.ledger_state.state_step import StateStep
 
 
-def expect_changes(compared: LedgerComparison, step: StateStep) -> None:
-    """Adds what the changes of a step must lead to, if this process reads them."""
+def expect_changes(compared: LedgerComparison, step: StateStep, shares: int) -> None:
+    """Adds what the changes of a step must lead to. `shares`: how many are in memory one after the other, if the
+    changes are in files.
+    """
     found, run = step.found, (step.frontier, step.to)
-    changes, before = (found.files, ()) if found.near is None else (found.near.changes, found.near.before)
-    if changes is not None:
-        compared.expect(fingerprints.BALANCES, expected_balances(changes, before, *run))
-        compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, *run))
-        compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, *run))
+    changes, before = (found.of_files(), ()) if found.near is None else (found.near.changes, found.near.before)
+    shares = shares if found.near is None else 1
+    compared.expect(fingerprints.BALANCES, expected_balances(changes, before, *run, shares))
+    compared.expect(fingerprints.NATIVE_TOKENS, expected_native_tokens(changes, *run))
+    compared.expect(fingerprints.MOVEMENTS, expected_movements(changes, *run, shares))

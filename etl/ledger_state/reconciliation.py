@@ -54,7 +54,7 @@ def after(reads: StoreReads, genesis: DataFrame, step: StateStep, balances_befor
     return replace(_after(before, sums), last=to)
 
 
-def net_changes(changes: pa.Table | Path, frontier: int, to: int) -> Mapping[int, int]:
+def net_changes(changes: pa.Table | Sequence[Path], frontier: int, to: int) -> Mapping[int, int]:
     """Returns what each milestone of (frontier, to] created minus what it spent, where these differ."""
     net = np.zeros(to - frontier, np.int64)
     batches = changes.select(COLUMNS).to_batches() if isinstance(changes, pa.Table) else _batches(changes)
@@ -101,6 +101,6 @@ def _after(before: Reconciliation, sums: Mapping[int, int]) -> Reconciliation:
     return before if wrong is None else replace(before, wrong_at=wrong, wrong_sum=sums[wrong])
 
 
-def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
-    for part in sorted(folder.glob("*.parquet")):
+def _batches(changes: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    for part in changes:
         yield from pq.ParquetFile(part).iter_batches(BATCH_ROWS, columns=COLUMNS, use_threads=False)

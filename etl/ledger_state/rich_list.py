@@ -19,8 +19,8 @@ from db import schema
 from db.queries.ledger import RICHEST
 from etl.expectations.comparison import WrongRows, wrong_rows
 from etl.ledger_state.changes import Near
-from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
+from etl.writers.staging import Staging
 
 KEPT = 2 * RICHEST
 

@@ -1,5 +1,6 @@
 """The frames of a step of the ledger state, in the order in which they are written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,13 +12,14 @@ from etl.engine.arrow_frames import arrow_frame, collected
 from etl.lake.delta import few_rows
 from etl.ledger_state import unspent
 from etl.ledger_state.balances import balance_frames, balances
+from etl.ledger_state.change_shares import by_address, by_milestone
 from etl.ledger_state.changes import BALANCES, of_owners
 from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.state_step import StateStep
 from etl.tables import address_history as history
-from etl.tables.frames import FrameMaker
+from etl.tables.frames import FrameMaker, in_turn
 from etl.tables.lookups import listed
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
@@ -61,19 +63,26 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
     in_process = isinstance(writer, FewRowsWriter)
     has_stardust = near.has_stardust if near else publication.lake.has_stardust([(step.genesis + 1, step.to)])
     before = few_rows(publication.spark, BALANCES, near.before) if near else None
-    after = balances(of_owners(publication, step.applied), before, step.frontier)
-    moved = movements(of_owners(publication, news), step.genesis, receipt_ids(publication, step.run))
+    applied, moving = of_owners(publication, step.applied), of_owners(publication, news)
+    source, receipts = source_for(writer), receipt_ids(publication, step.run)
+    of_balances, of_movements = balance_frames(chunk_size), movement_frames(chunk_size)
+    after = balances(applied, before, step.frontier)
     if in_process:
         opened, of_changes = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
         of_transactions = of_changes
+        moved = movements(moving, step.genesis, receipts)
         after, moved = (arrow_frame(publication.spark, collected(each)) for each in (after, moved))
+        of_addresses = [*map(source(after).maker, of_balances), *map(source(moved).maker, of_movements)]
     else:
         opened = _opened(publication, step, has_stardust=has_stardust)
         of_changes = opened.placement
         of_transactions = publication.placement(step.frontier + 1, step.to, schema.LOOKUPS)
+        shares = 1 if near else publication.staging.joined_shares
+        held = [balances(each, before, step.frontier) for each in by_address(applied, shares)]
+        effects = [movements(each, step.genesis, receipts) for each in by_milestone(moving, shares)]
+        of_addresses = [*_with_hints(held, *of_balances), *_with_hints(effects, *of_movements)]
     has_tokens = near.has_tokens if near else has_stardust
-    source = source_for(writer)
-    changed, held, effects = source(listed(news)), source(after), source(moved)
+    changed = source(listed(news))
     makers: list[FrameMaker] = [
         changed.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
         changed.maker(history.ledger_updates(), lambda: of_changes),
@@ -83,17 +92,31 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
             unspent.few_makers(changed, step.genesis, has_stardust=has_stardust, has_tokens=has_tokens)
             if in_process
             else unspent.makers(
-                news, of_changes, step.genesis, step.frontier, step.dead_to(margin), has_stardust=has_stardust
+                news,
+                step.news_of_outputs,
+                of_changes,
+                step.genesis,
+                step.frontier,
+                step.dead_to(margin),
+                publication.staging,
+                has_stardust=has_stardust,
             )
         ),
         changed.hints(schema.addresses_hints, {schema.ledger_updates_by_address, schema.native_token_updates}),
-        *map(held.maker, balance_frames(chunk_size)),
-        *map(effects.maker, movement_frames(chunk_size)),
+        *of_addresses,
     ]
     if publication.owners is None:
         makers += reason_makers(publication, step)
     measured = measures.after(step, after) if measures is not None else None
     return StateFrames(makers + (measured or []), writer, opened, measured is not None)
+
+
+def _with_hints(shares: Sequence[DataFrame], rows: RowFrame, hints: RowFrame) -> list[FrameMaker]:
+    """The frames of a table from shares of a source, and of their hints from the rows of the table."""
+    return [
+        lambda _: in_turn([rows.of(share) for share in shares]),
+        lambda earlier: hints.of(earlier.read(rows.table)),
+    ]
 
 
 def _opened(publication: Publication, step: StateStep, *, has_stardust: bool) -> Opened:

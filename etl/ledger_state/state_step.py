@@ -48,6 +48,12 @@ class StateStep:
         """The changes of the step's own milestones."""
         return self.applied.where(F.col("milestone_index") > self.frontier)
 
+    @property
+    def news_of_outputs(self) -> list[DataFrame]:
+        """The changes of the step's own milestones, in shares: all of some outputs."""
+        own = F.col("milestone_index").between(self.frontier + 1, self.to)
+        return [changes.where(own) for changes in self.found.of_outputs]
+
     def dead_to(self, margin: int) -> int:
         """The milestone up to which spent outputs of the step are dead, `margin` milestones behind its end. Near the
         frontier none are: the frontier.

@@ -4,6 +4,8 @@ A row is stored at the milestone that created its output. The creating and the s
 An output has a row for each of its roles (db/roles.py), one for each of its native tokens, and one without a role.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -12,11 +14,12 @@ from db.roles import ALL, NATIVE_TOKEN, ROLES, Role, by_column, of_era
 from etl.engine.columns import bytes_at, inline
 from etl.ledger_state.native_tokens import token_positions, tokens
 from etl.tables import frames as tables
-from etl.tables.frames import FrameMaker
+from etl.tables.frames import FrameMaker, TableFrame
 from etl.tables.lookups import listed, role_items
 from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
 from etl.tables.row_frames import RowFrame
 from etl.tables.run_frames import Source
+from etl.writers.staging import Staging
 
 TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"
@@ -52,27 +55,57 @@ def spent_outputs(keys: Column) -> RowFrame:
 
 
 def makers(
-    changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int, *, has_stardust: bool
+    changes: DataFrame,
+    of_outputs: Sequence[DataFrame],
+    placement: Placement,
+    genesis: int,
+    frontier: int,
+    dead_to: int,
+    staging: Staging,
+    *,
+    has_stardust: bool,
 ) -> list[FrameMaker]:
-    """The frames that changes above the frontier write, and the hints of created outputs. For `has_stardust` see
-    `keys_of`.
+    """The frames that changes above the frontier write, and the hints of created outputs. `of_outputs`: the changes in
+    shares, each with all of its outputs. For `has_stardust` see `keys_of`.
 
     Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
     them at once.
     """
-    created, spent = listed(changes.where("NOT is_spent")), listed(changes.where("is_spent"))
-    if dead_to > frontier:
-        dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
-        created = created.join(dead.select("output_id"), "output_id", "left_anti")
-        spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
     contents = {"has_stardust": has_stardust, "has_tokens": has_stardust}
-    placed = created_outputs(keys_of(genesis, with_amounts=True, **contents)).of(created, placement)
-    hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
+    is_dead = (F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to)
+    spent = listed(changes.where("is_spent"))
+
+    def created(some: DataFrame) -> TableFrame:
+        made = listed(some.where("NOT is_spent"))
+        made = _without(made, some.where("is_spent").where(is_dead)) if dead_to > frontier else made
+        return created_outputs(keys_of(genesis, with_amounts=True, **contents)).of(made, placement)
+
+    placed = tables.in_turn(map(created, of_outputs))
+    living = spent.where(~is_dead) if dead_to > frontier else spent
     return [
         lambda _: placed,
-        lambda _: spent_outputs(keys_of(genesis, **contents)).of(spent, placement),
-        lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
+        lambda _: spent_outputs(keys_of(genesis, **contents)).of(living, placement),
+        lambda _: tables.conform(_partitions(placed.shares, staging), schema.unspent_hints, has_fact=True),
     ]
+
+
+def _without(outputs: DataFrame, dead: DataFrame) -> DataFrame:
+    """The outputs that no dead change spends. Sail holds the left side of a join in memory."""
+    ids = dead.select("output_id", F.expr("true").alias("is_dead"))
+    return ids.join(outputs, "output_id", "right").where("is_dead IS NULL").drop("is_dead")
+
+
+def _partitions(placed: Sequence[DataFrame], staging: Staging) -> DataFrame:
+    """The partitions of placed rows, each with its greatest FACT."""
+
+    def grouped(rows: DataFrame) -> DataFrame:
+        return rows.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
+
+    first, *others = map(grouped, placed)
+    if not others:
+        return first
+    folders = [staging.write("partitions", each) for each in (first, *others)]
+    return grouped(first.sparkSession.read.schema(first.schema).parquet(*map(str, folders)))
 
 
 def few_makers(changes: Source, genesis: int, *, has_stardust: bool, has_tokens: bool) -> list[FrameMaker]:

@@ -9,7 +9,7 @@ Invariants of this package:
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol, TypeAlias
 
@@ -97,7 +97,8 @@ class TableFrame:
     The engine is not queried for a frame's columns, because it would analyse the whole plan.
 
     Attributes:
-        frame: `columns` in this order, and FACT if `has_fact`.
+        shares: the rows, in one or several frames with `columns` in this order, and FACT if `has_fact`. An engine that
+            holds what it joins or aggregates computes one share after the other.
         columns: the written columns.
         has_fact: whether the frame has the column FACT.
         has_expiry: whether the frame has the column EXPIRES_AT, as for tables whose rows expire.
@@ -105,11 +106,20 @@ class TableFrame:
     """
 
     table: Table
-    frame: DataFrame
+    shares: tuple[DataFrame, ...]
     columns: Sequence[str]
     has_fact: bool = False
     has_expiry: bool = False
     has_whole: bool = False
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows of all shares."""
+        return reduce(DataFrame.unionByName, self.shares)
+
+    def mapped(self, function: Callable[[DataFrame], DataFrame]) -> "TableFrame":
+        """The frame with this function of each share."""
+        return replace(self, shares=tuple(map(function, self.shares)))
 
     @property
     def ddl(self) -> str:
@@ -166,7 +176,13 @@ def conform(
     if has_whole:
         selected.append(WHOLE)
     names = [each.name for each in columns]
-    return TableFrame(table, frame.selectExpr(*selected), names, has_fact, has_expiry, has_whole)
+    return TableFrame(table, (frame.selectExpr(*selected),), names, has_fact, has_expiry, has_whole)
+
+
+def in_turn(frames: Iterable[TableFrame]) -> TableFrame:
+    """The frame of one table whose shares are those of these frames."""
+    first, *others = frames
+    return replace(first, shares=tuple(share for frame in (first, *others) for share in frame.shares))
 
 
 def tagged(lake: DataFrame, *columns: str) -> DataFrame:

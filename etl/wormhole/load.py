@@ -287,7 +287,7 @@ class VaaLoad:
             lambda earlier: tables.hints(earlier.read, vaa_hints, {vaa_lookups}),
             lambda _: frames.sequences(requested),
             lambda _: frames.emitters_of(requested),
-            lambda _: replace(daily, frame=sums),
+            lambda _: replace(daily, shares=(sums,)),
             lambda _: frames.days_of(sums),
         ]
         if is_rebuild:

@@ -10,7 +10,8 @@ from etl.engine.spark.gateway import jvm_gateway
 from etl.writers.bulk import BulkWriter, bulk_classpath
 from etl.writers.cluster_tls import driver_profile
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
-from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, ProcessWriter, Staging
+from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, ProcessWriter
+from etl.writers.staging import Staging
 
 CASSANDRA = "cassandra://"
 

@@ -29,7 +29,8 @@ from db.store import Batch, Store, StoreUnavailable
 from etl.engine.settings import EtlSettings
 from etl.tables.frames import FACT, TableFrame
 from etl.tables.partition_columns import hex_text
-from etl.writers.frame_writer import KEPT, Staging
+from etl.writers.frame_writer import KEPT
+from etl.writers.staging import Staging
 
 FORMAT = "org.apache.spark.sql.cassandra"
 BATCH_BYTES = "spark.cassandra.output.batch.size.bytes"
@@ -172,7 +173,7 @@ class ClusterWriter:
             return Spread(frame, self.cluster)
         directory = self.staging.write(frame.table.name, frame.frame)
         again = frame.frame.sparkSession.read.schema(frame.ddl).parquet(str(directory))
-        return Spread(replace(frame, frame=again), self.cluster, directory)
+        return Spread(replace(frame, shares=(again,)), self.cluster, directory)
 
     @property
     def holds_few_rows(self) -> bool:

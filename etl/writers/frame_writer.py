@@ -6,36 +6,30 @@ are durable. For the embedded store, executors write each table sorted to Parque
 Parquet batch at a time, with ids as bytes. The rows of small runs (FEW_MESSAGES) come without files.
 """
 
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import count
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from db.model import Table
-from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, native_token_updates, sync
+from db.schema import (
+    LOOKUPS,
+    STARDUST_LOOKUPS,
+    address_balances,
+    address_movements,
+    ledger_updates_by_address,
+    native_token_updates,
+    sync,
+)
 from db.schema.wormhole_tables import vaa_lookups
-from db.store import Batch, RowBatches, Value
-from etl.engine.current import on_sail
-from etl.engine.garbage import collect_rarely
-from etl.engine.parquet import write_parquet
-from etl.engine.row_files import values_of
-from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
-from etl.tables.frames import WHOLE, FrameMaker, ReadyRows, TableFrame
+from db.store import Batch
+from etl.expectations.comparison import Comparison, HintComparison, Observed
+from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
-from etl.writers.sorting import rows_as_written, rows_in_order, with_text_dates, write_sorted
-
-SHARE_BYTES = 256 << 20
-"""Bytes of input whose rows this process sorts at once, in memory, with Sail."""
-
-STAGERS = 2
-"""Frames that are staged at once by default."""
+from etl.writers.staging import STAGERS, Staged, Staging
 
 STAGED_AHEAD = 12
 """Maximum of frames that are staged before the current one. Limits scratch space and keeps the executors busy."""
@@ -75,101 +69,6 @@ class FrameWriter(Protocol):
     @property
     def holds_few_rows(self) -> bool:
         """Whether FewRowsWriter can write frames that this process may hold (FEW_MESSAGES)."""
-
-
-@dataclass(frozen=True)
-class Staged:
-    """A frame on disk, in Parquet files."""
-
-    table: Table
-    columns: Sequence[str]
-    directory: Path
-    source: TableFrame
-    observed: Observed
-    timed: bool = False
-    """Whether the rows end with the column FACT."""
-    in_order: bool = True
-    """Whether `write_sorted` wrote the rows."""
-
-    def write(self, batch: Batch) -> int:
-        """Writes the rows in a single pass in this process."""
-        if self.timed:
-            return batch.upsert(self.table, self.columns, self.rows(), timed=True)
-        return batch.upsert(self.table, self.columns, self.rows())
-
-    def again(self) -> DataFrame:
-        """Reads the rows from disk."""
-        return self.source.frame.sparkSession.read.schema(self.source.ddl).parquet(*map(str, self._files()))
-
-    def drop(self) -> None:
-        """Frees the scratch space."""
-        shutil.rmtree(self.directory)
-
-    def rows(self) -> RowBatches:
-        """All rows in native values."""
-        return RowBatches(self._columns(), has_messages=self.source.has_whole)
-
-    def _columns(self) -> Iterator[list[list[Value]]]:
-        collect_rarely()
-        batches = rows_in_order(self.source, self.directory) if self.in_order else rows_as_written(self.directory)
-        for batch in batches:
-            self.observed.add(batch.columns)
-            yield [values_of(column) for column in batch.columns]
-
-    def _files(self) -> list[Path]:
-        return sorted(self.directory.rglob("*.parquet"))
-
-    def count(self) -> int:
-        """The number of rows, from the footers of the files."""
-        return sum(pq.read_metadata(file).num_rows for file in self._files())
-
-
-class Staging:
-    """Scratch space of a run, which is deleted at its end."""
-
-    def __init__(self, root: Path, size: int = 0) -> None:
-        """`root`: the directory. `size`: bytes of the input. With Sail, the rows of SHARE_BYTES of it are a share."""
-        self._root = root
-        self._shares = max(1, -(-size // SHARE_BYTES))
-        # Of a large run, two frames at once would need too much memory for their joins. A pool writes them in the order
-        # in which they come; a semaphore may let the same thread go first again and again.
-        at_once = 1 if self._shares > 1 and on_sail() else STAGERS + 1
-        self._writing = ThreadPoolExecutor(at_once, thread_name_prefix="write")
-        self._numbers = count(1)
-        shutil.rmtree(root, ignore_errors=True)
-
-    def stage(self, frame: TableFrame) -> Staged:
-        """Writes a frame sorted by the key of its table."""
-        directory = self.folder(frame.table.name)
-        self._writing.submit(write_sorted, frame, directory, self._shares).result()
-        return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
-
-    def stage_timed(self, frame: TableFrame) -> Staged:
-        """Writes a frame unsorted, with the column FACT if it has one, and without WHOLE."""
-        frame = replace(frame, frame=frame.frame.drop(WHOLE), has_whole=False)
-        directory = self.write(frame.table.name, with_text_dates(frame))
-        observed = observe(frame.table, frame.columns)
-        return Staged(frame.table, frame.columns, directory, frame, observed, frame.has_fact, in_order=False)
-
-    def write(self, name: str, frame: DataFrame) -> Path:
-        """Writes a frame unsorted. Returns its path."""
-        directory = self.folder(name)
-        write_parquet(frame, directory)
-        return directory
-
-    def folder(self, name: str) -> Path:
-        """The path of a new folder that is deleted with the rest."""
-        return self._root / f"{next(self._numbers):04d}-{name}"
-
-    def close(self) -> None:
-        """Deletes the scratch space."""
-        self._writing.shutdown()
-        shutil.rmtree(self._root, ignore_errors=True)
-
-    @staticmethod
-    def free(directory: Path) -> None:
-        """Deletes one folder."""
-        shutil.rmtree(directory)
 
 
 @dataclass(frozen=True)
@@ -242,6 +141,8 @@ class Earlier:
 KEPT = (
     *(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)),
     ledger_updates_by_address,
+    address_balances,
+    address_movements,
     native_token_updates,
     vaa_lookups,
 )

@@ -46,8 +46,9 @@ from etl.tables.splits import SPLITS, Growth
 from etl.writers.few_partitions import FewPartitions, tails_after
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.few_run import FEW_MESSAGES, FewRun
-from etl.writers.frame_writer import STAGERS, FrameWriter, Staging, upsert_frames
+from etl.writers.frame_writer import FrameWriter, upsert_frames
 from etl.writers.ranges import extend_ranges
+from etl.writers.staging import STAGERS, Staging
 from ledger.selection import TAG, Selection
 
 FILLED_BY_LAKE = tuple(

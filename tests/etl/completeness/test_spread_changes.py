@@ -52,7 +52,7 @@ def test_a_range_has_its_changes_and_no_others(
         patch.setattr(spread_changes, "MOST_PARTS", MOST)
         patch.setattr(spread_changes, "BATCH_ROWS", 7)
         spread = SpreadChanges(folder / "spread", first, last)
-        spread.write(folder / "changes")
+        spread.write(sorted((folder / "changes").iterdir()))
         found = spread.between(start, to)
         files = list((folder / "spread").iterdir())
     assert found.schema == CHANGE

@@ -18,7 +18,7 @@ from etl.lake import part_commits
 from etl.lake.delta import TABLES
 from etl.lake.parts import LakePart
 from etl.tables.frames import TableFrame
-from etl.writers import frame_writer
+from etl.writers import staging
 from etl.writers.sorting import write_sorted
 
 LAST = 12
@@ -142,8 +142,8 @@ def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault, column: s
         write_sorted(frame, folder, shares)
         change(folder)
 
-    monkeypatch.setattr(frame_writer, "write_parquet", write_wrong)
-    monkeypatch.setattr(frame_writer, "write_sorted", write_sorted_wrong)
+    monkeypatch.setattr(staging, "write_parquet", write_wrong)
+    monkeypatch.setattr(staging, "write_sorted", write_sorted_wrong)
 
 
 def in_lake(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:

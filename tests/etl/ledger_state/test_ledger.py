@@ -23,7 +23,7 @@ from db.store import StoreMismatch
 from etl.ledger_state import rich_list
 from etl.ledger_state.advance import Ledger, most_near
 from etl.tables.frames import TableFrame
-from etl.writers import frame_writer
+from etl.writers import staging
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
@@ -138,15 +138,15 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(
     loading, _ = everywhere.loaded("chrysalis from genesis", ledger_near=0)
     check(loading.rows(), reference((100_000, 100_000)))
     other = everywhere((9, 2), lake=str(loading.folder / "lake"), ledger_near=0)
-    sort, shares = frame_writer.write_sorted, []
+    sort, shares = staging.write_sorted, []
 
     def write_sorted(frame: TableFrame, folder: Path, count: int) -> None:
         shares.append(count)
         sort(frame, folder, count)
 
     # The lake is small, and it is sorted like a large one.
-    monkeypatch.setattr(frame_writer, "SHARE_BYTES", 1 << 18)
-    monkeypatch.setattr(frame_writer, "write_sorted", write_sorted)
+    monkeypatch.setattr(staging, "SHARE_BYTES", 1 << 18)
+    monkeypatch.setattr(staging, "write_sorted", write_sorted)
     assert other.rebuild().ledger_index == 50
     check(other.rows(), reference((9, 2)))
     assert other.bulk or min(shares) > 1

@@ -23,7 +23,7 @@ from etl.engine.settings import EtlSettings
 from etl.tables.frames import TableFrame
 from etl.writers.bulk import BulkWriter, read_back
 from etl.writers.choice import frame_writer
-from etl.writers.frame_writer import Staging
+from etl.writers.staging import Staging
 from tests.cassandra_keyspace import Keyspaces
 from tests.cassandra_server import Ports
 from tests.conftest import SAMPLE
@@ -109,7 +109,7 @@ def test_values_and_nulls_come_back_as_given_and_nothing_is_left(
     frame = spark.createDataFrame(
         given, ", ".join(f"{each.name} {spark_type(each.type)}" for each in table.columns)
     ).repartition(3)
-    ready = writer(spark, store, settings, tmp_path).prepare(TableFrame(table, frame, table.names))
+    ready = writer(spark, store, settings, tmp_path).prepare(TableFrame(table, (frame,), table.names))
     with store.batch() as batch:
         assert ready.write(batch) == len(rows)
     ready.drop()
@@ -133,7 +133,7 @@ def test_a_cluster_that_takes_nothing_is_named(
     nobody = f"127.0.0.1:{Ports.free().native}"
     elsewhere = replace(settings, url=f"cassandra://{nobody}/bulk")
     frame = spark.createDataFrame([(b"\1" * 32, 1, b"")], "message_id BINARY, version TINYINT, message BINARY")
-    ready = writer(spark, store, elsewhere, tmp_path).prepare(TableFrame(schema.messages, frame, frame.columns))
+    ready = writer(spark, store, elsewhere, tmp_path).prepare(TableFrame(schema.messages, (frame,), frame.columns))
     with (
         store.batch() as batch,
         pytest.raises(StoreUnavailable, match=f"{nobody}/bulk: rows of messages were not taken: "),

@@ -32,7 +32,7 @@ from etl.engine.settings import EtlSettings
 from etl.tables.frames import TableFrame
 from etl.writers.choice import frame_writer
 from etl.writers.cluster_tls import STORES_PASSWORD, driver_profile
-from etl.writers.frame_writer import Staging
+from etl.writers.staging import Staging
 from tests.cassandra_server import CassandraServer, running
 from tests.certificates import TLS, Authority, keystore
 
@@ -156,7 +156,7 @@ def test_executors_write_over_tls_and_check_the_name(
             settings = replace(named_otherwise, tls_hostnames=is_requested, write_patience_s=1.0)
             staging = Staging(tmp_path / f"staging-{is_requested}")
             writer = frame_writer(spark, store, staging, settings, EtlSettings(), bulk=False)
-            ready = writer.prepare(TableFrame(schema.messages, frame, frame.columns))
+            ready = writer.prepare(TableFrame(schema.messages, (frame,), frame.columns))
             with store.batch() as batch, pytest.raises(StoreUnavailable) if is_requested else nullcontext():
                 assert ready.write(batch) == 1
             ready.drop()

@@ -25,7 +25,7 @@ from db.store import StoreUnavailable
 from etl import runs
 from etl.engine.settings import EtlSettings
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
-from etl.writers.frame_writer import Staging
+from etl.writers.staging import Staging
 from tests.cassandra_server import BATCH_LIMIT, CassandraServer, running
 from tests.conftest import SAMPLE
 from tests.etl.commands import members_of, permanode

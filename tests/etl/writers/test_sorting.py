@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,9 +21,9 @@ from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.tables.frames import WHOLE, TableFrame, conform
-from etl.writers import frame_writer
-from etl.writers.frame_writer import SHARE_BYTES, Staging
+from etl.writers import sorting
 from etl.writers.sorting import rows_in_order, write_sorted
+from etl.writers.staging import SHARE_BYTES, Staging
 
 pytestmark = pytest.mark.loads
 
@@ -43,7 +44,7 @@ def test_shares_of_hashes_follow_each_other(sail: SparkSession, tmp_path: Path, 
     rows = pa.table({"message_id": pa.array(ids, pa.binary()), "milestone_index": pa.array(range(ROWS), pa.int32())})
     frame = conform(arrow_frame(sail, rows), schema.messages, only=["milestone_index"])
     write_sorted(frame, tmp_path / "rows", count)
-    shares = [(tmp_path / "rows" / f"share={each}").glob("*.parquet") for each in range(count)]
+    shares = [(tmp_path / "rows").glob(f"*/share={each}/*.parquet") for each in range(count)]
     numbers = [sum(pq.read_metadata(file).num_rows for file in share) for share in shares]
     assert sum(numbers) == ROWS
     # Four standard deviations of the number of even hashes in a share.
@@ -72,6 +73,37 @@ def test_rows_of_equal_hashes_are_in_the_order_of_the_whole_key(
     assert [*zip(*found.to_pydict().values(), strict=True)] == keys
 
 
+@pytest.mark.parametrize("order", Order)
+def test_many_rows_whose_key_does_not_begin_with_a_hash_are_divided(
+    sail: SparkSession, tmp_path: Path, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No share has more than twice its part of the rows, although a tag has half of them and most are sorted."""
+    own, sizes = sorting._divided, list[int]()
+
+    def divided(*args: Any) -> list[list[Path]]:
+        shares = own(*args)
+        sizes.extend(sum(pq.read_metadata(path).num_rows for path in share) for share in shares)
+        return shares
+
+    monkeypatch.setattr(sorting, "SHARE_MAX", 400_000)
+    monkeypatch.setattr(sorting, "_divided", divided)
+    chance = random.Random(7)
+    tags = [b"busy" if each % 2 else b"tag %d" % chance.randrange(3_000) for each in range(ROWS)]
+    keys = [(tag, 0, 0, at if at % 10 else chance.randrange(ROWS), chance.randbytes(32)) for at, tag in enumerate(tags)]
+    names = schema.tags.key
+    kinds = [pa.binary(), pa.int32(), pa.int32(), pa.int32(), pa.binary()]
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*keys, strict=True), kinds, strict=True)]
+    frame = conform(arrow_frame(sail, pa.table(columns, names)), replace(schema.tags, order=order), only=names)
+    write_sorted(frame, tmp_path / "rows", SHARES)
+    found = pa.Table.from_batches(rows_in_order(frame, tmp_path / "rows")).select(names)
+    keys.sort(key=lambda key: key[3:], reverse=order is Order.DESC)
+    keys.sort(key=lambda key: key[0])
+    assert [*zip(*found.to_pydict().values(), strict=True)] == keys
+    assert len(sizes) > 4
+    assert max(sizes) < 2 * ROWS / len(sizes)
+    assert [*tmp_path.iterdir()] == [tmp_path / "rows"]
+
+
 @pytest.mark.parametrize("above", [0, 1])
 def test_rows_of_shares_are_read_again_also_if_there_are_none(sail: SparkSession, tmp_path: Path, above: int) -> None:
     ids = arrow_frame(sail, pa.table({"message_id": [b"one"], "milestone_index": pa.array([1], pa.int32())}))
@@ -96,7 +128,7 @@ def test_no_frame_of_a_large_run_waits_for_many_later_ones(
         written.append(next(number for number, each in enumerate(frames) if each is frame))
         time.sleep(0.02)
 
-    monkeypatch.setattr(frame_writer, "write_sorted", write)
+    monkeypatch.setattr("etl.writers.staging.write_sorted", write)
     with closing(Staging(tmp_path / "staged", SHARES * SHARE_BYTES)) as staging, ThreadPoolExecutor(2) as pool:
         assert len([*pool.map(staging.stage, frames)]) == len(frames)
     assert sorted(written) == [*range(len(frames))]
