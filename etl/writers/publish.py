@@ -205,9 +205,9 @@ class Publication:
         tails = self.reads.tails(lookups, sorted(ranges)) if known else []
         growth = Growth(run, chunk_size, partition_size, window)
         before = few_rows(self.spark, SPLITS, existing), few_rows(self.spark, TAILS, tails)
-        counted = counted_keys(reduce(DataFrame.unionByName, keys), *before, growth)
-        grown = map_in_processes(counted, growth.grow, SPLITS, self.staging.folder("splits"))
-        frame = tables.splits(grown.coalesce(1))
+        counted = [counted_keys(each, *before, growth) for each in self.staging.apart(keys)]
+        grown = [map_in_processes(each, growth.grow, SPLITS, self.staging.folder("splits")) for each in counted]
+        frame = tables.splits(reduce(DataFrame.unionByName, grown).coalesce(1))
         prepared = FewRowsWriter().prepare(frame) if size(run) <= WINDOW else self.staging.stage(frame)
         opened = list(prepared.rows())
         prepared.drop()

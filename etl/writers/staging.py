@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import count
 from pathlib import Path
 
@@ -139,6 +140,10 @@ class Staging:
             return [frame]
         read = frame.sparkSession.read.schema(frame.schema)
         return [read.parquet(str(folder)) for folder in self.write_shares(name, frame, key)]
+
+    def apart(self, frames: Sequence[DataFrame]) -> Sequence[DataFrame]:
+        """Frames of which Sail holds what it sums: in a large run each by itself, otherwise all as one."""
+        return frames if self.joined_shares > 1 else [reduce(DataFrame.unionByName, frames)]
 
     def folder(self, name: str) -> Path:
         """The path of a new folder that is deleted with the rest."""

@@ -75,10 +75,9 @@ def test_sums_of_each_milestone_are_those_of_a_plain_replay(tmp_path: Path, as_f
     table = pa.Table.from_pylist(changes)
     source: Any = table
     if as_files:
-        source = tmp_path / "changes"
-        source.mkdir()
-        pq.write_table(table.slice(0, 50), source / "1.parquet")
-        pq.write_table(table.slice(50), source / "2.parquet")
+        source = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+        for part, file in zip((table.slice(0, 50), table.slice(50)), source, strict=True):
+            pq.write_table(part, file)
     treasuries = [
         (each["milestoneIndex"], each["receipt"]["transaction"]["output"]["amount"])
         for each in oracle.expected["receipts"]
