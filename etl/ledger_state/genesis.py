@@ -91,14 +91,7 @@ def begin_state(publication: Publication, genesis: int) -> Begun:
             unspent.few_makers(of_changes, genesis, has_stardust=has_stardust, has_tokens=has_stardust)
             if in_process
             else unspent.makers(
-                changes,
-                [changes],
-                at_first,
-                genesis,
-                genesis - 1,
-                genesis - 1,
-                publication.staging,
-                has_stardust=has_stardust,
+                [changes], at_first, genesis, genesis - 1, genesis - 1, publication.staging, has_stardust=has_stardust
             )
         ),
         of_changes.maker(token_updates(), lambda: at_first),

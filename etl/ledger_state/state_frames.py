@@ -92,7 +92,6 @@ def frames_of(publication: Publication, step: StateStep, measures: StateMeasures
             unspent.few_makers(changed, step.genesis, has_stardust=has_stardust, has_tokens=has_tokens)
             if in_process
             else unspent.makers(
-                news,
                 step.news_of_outputs,
                 of_changes,
                 step.genesis,

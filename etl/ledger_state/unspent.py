@@ -5,6 +5,7 @@ An output has a row for each of its roles (db/roles.py), one for each of its nat
 """
 
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -55,8 +56,7 @@ def spent_outputs(keys: Column) -> RowFrame:
 
 
 def makers(
-    changes: DataFrame,
-    of_outputs: Sequence[DataFrame],
+    changes: Sequence[DataFrame],
     placement: Placement,
     genesis: int,
     frontier: int,
@@ -65,26 +65,28 @@ def makers(
     *,
     has_stardust: bool,
 ) -> list[FrameMaker]:
-    """The frames that changes above the frontier write, and the hints of created outputs. `of_outputs`: the changes in
-    shares, each with all of its outputs. For `has_stardust` see `keys_of`.
+    """The frames that changes above the frontier write, and the hints of created outputs. `changes`: in shares, each
+    with all changes of its outputs. For `has_stardust` see `keys_of`.
 
     Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
     them at once.
     """
     contents = {"has_stardust": has_stardust, "has_tokens": has_stardust}
     is_dead = (F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to)
-    spent = listed(changes.where("is_spent"))
+    created = created_outputs(keys_of(genesis, with_amounts=True, **contents))
+    spent = spent_outputs(keys_of(genesis, **contents))
 
-    def created(some: DataFrame) -> TableFrame:
-        made = listed(some.where("NOT is_spent"))
-        made = _without(made, some.where("is_spent").where(is_dead)) if dead_to > frontier else made
-        return created_outputs(keys_of(genesis, with_amounts=True, **contents)).of(made, placement)
+    def living(share: DataFrame) -> TableFrame:
+        made = listed(share.where("NOT is_spent"))
+        made = _without(made, share.where("is_spent").where(is_dead)) if dead_to > frontier else made
+        return created.of(made, placement)
 
-    placed = tables.in_turn(map(created, of_outputs))
-    living = spent.where(~is_dead) if dead_to > frontier else spent
+    placed = tables.in_turn(map(living, changes))
+    spending = listed(reduce(DataFrame.unionByName, changes).where("is_spent"))
+    spending = spending.where(~is_dead) if dead_to > frontier else spending
     return [
         lambda _: placed,
-        lambda _: spent_outputs(keys_of(genesis, **contents)).of(living, placement),
+        lambda _: spent.of(spending, placement),
         lambda _: tables.conform(_partitions(placed.shares, staging), schema.unspent_hints, has_fact=True),
     ]
 

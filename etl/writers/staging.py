@@ -31,7 +31,7 @@ SHARE_BYTES = 256 << 20
 """Bytes of input whose rows this process sorts at once, in memory, with Sail."""
 
 SHARES_JOINED = 4
-"""Shares whose rows Sail joins or aggregates at once, in memory."""
+"""Shares whose rows Sail joins or sums at once, in memory."""
 
 STAGERS = 2
 """Frames that are staged at once by default."""
@@ -92,7 +92,7 @@ class Staging:
         self._root = root
         self._shares = max(1, -(-size // SHARE_BYTES))
         self.joined_shares = -(-self._shares // SHARES_JOINED) if on_sail() else 1
-        """The shares of rows that are joined or aggregated one after the other."""
+        """The number of shares of rows that are joined or summed one after the other."""
         # Of a large run, two frames at once would need too much memory for their joins. A pool writes them in the order
         # in which they come; a semaphore may let the same thread go first again and again.
         at_once = 1 if self._shares > 1 and on_sail() else STAGERS + 1
@@ -134,12 +134,17 @@ class Staging:
                 pq.write_table(to_arrow_schema(frame.schema).empty_table(), folder / "part-0.parquet")
         return folders
 
-    def shares(self, name: str, frame: DataFrame, key: str) -> list[DataFrame]:
-        """The rows in `joined_shares` of a hash. Several are written first, so that the frame is computed once."""
+    def shares(self, name: str, frame: DataFrame, key: str) -> Iterator[DataFrame]:
+        """Yields the rows in `joined_shares` of a hash. Several are written first, so that the frame is computed once,
+        and each is deleted when the next one is requested.
+        """
         if self.joined_shares == 1:
-            return [frame]
+            yield frame
+            return
         read = frame.sparkSession.read.schema(frame.schema)
-        return [read.parquet(str(folder)) for folder in self.write_shares(name, frame, key)]
+        for folder in self.write_shares(name, frame, key):
+            yield read.parquet(str(folder))
+            self.free(folder)
 
     def apart(self, frames: Sequence[DataFrame]) -> Sequence[DataFrame]:
         """Frames of which Sail holds what it sums: in a large run each by itself, otherwise all as one."""
