@@ -153,8 +153,7 @@ def far(
         # Always null in a Chrysalis ledger, where nothing expires. No step reads, joins or writes these columns.
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         values = null | {"owner": F.col("address")}
-    made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
-    made = _not_booked(made)
+    made = _not_booked(tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null]))
     held_by = owned_here(publication, genesis_outputs(held).unionByName(made), () if null else HOLDERS)
     written = [name for name in columns if name not in values]
     known_by = ["output_id", *(name for name in (*OWNED, BOOKED) if name not in null)]
@@ -168,16 +167,13 @@ def far(
         # Read from the file, so that they are computed once. Sail holds the left side of a join in memory, and rows
         # that spend are longer.
         known = read.parquet(str(folder)).select(*known_by)
-        spending = staging.write("spent", _owned_at(_with(known.join(spent, "output_id", how), null)).select(*written))
-        for part in spending.glob("*.parquet"):
-            part.rename(folder / part.name)
-        staging.free(spending)
+        resolved = _with(known.join(spent, "output_id", how), null)
+        staging.add(folder, "spent", _owned_at(resolved).select(*written))
     read = publication.spark.read.schema(created.select(*written).schema)
-
-    def changes_in(some: Sequence[Path]) -> DataFrame:
-        return _with(read.parquet(*map(str, some)), values).select(*columns)
-
-    changes = changes_in(folders)
+    changes, *of_outputs = (
+        _with(read.parquet(*map(str, some)), values).select(*columns)
+        for some in (folders, *([each] for each in folders))
+    )
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
 
@@ -185,7 +181,7 @@ def far(
         return changes.where(F.col("milestone_index") >= first).select(COUNTED.names)
 
     files = sorted(path for folder in folders for path in folder.glob("*.parquet"))
-    return Found(changes, counted, ranges, files=files, of_outputs=[changes_in([folder]) for folder in folders])
+    return Found(changes, counted, ranges, files=files, of_outputs=of_outputs)
 
 
 def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:

@@ -121,6 +121,13 @@ class Staging:
         self._writing.submit(write_parquet, frame, directory).result()
         return directory
 
+    def add(self, folder: Path, name: str, frame: DataFrame) -> None:
+        """Writes a frame into a folder with files of the same columns. `name`: that of its own folder meanwhile."""
+        written = self.write(name, frame)
+        for part in written.glob("*.parquet"):
+            part.rename(folder / part.name)
+        self.free(written)
+
     def write_shares(self, name: str, frame: DataFrame, key: str) -> list[Path]:
         """Writes a frame unsorted, in `joined_shares` of a hash. Returns the folder of each."""
         if self.joined_shares == 1:
