@@ -19,10 +19,11 @@ from etl.ledger_state.movements import movement_frames, movements, receipt_ids
 from etl.ledger_state.native_tokens import token_updates
 from etl.ledger_state.state_step import StateStep
 from etl.tables import address_history as history
-from etl.tables.frames import FrameMaker, in_turn
+from etl.tables.frames import FrameMaker
 from etl.tables.lookups import listed
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
+from etl.tables.run_frames import in_turn
 from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.frame_writer import FrameWriter
 from etl.writers.publish import Opened, Publication

@@ -19,7 +19,7 @@ from etl.tables.frames import FrameMaker, TableFrame
 from etl.tables.lookups import listed, role_items
 from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
 from etl.tables.row_frames import RowFrame
-from etl.tables.run_frames import Source
+from etl.tables.run_frames import Source, in_turn
 from etl.writers.staging import Staging
 
 TABLE = schema.unspent_outputs
@@ -81,7 +81,7 @@ def makers(
         made = _without(made, share.where("is_spent").where(is_dead)) if dead_to > frontier else made
         return created.of(made, placement)
 
-    placed = tables.in_turn(map(living, changes))
+    placed = in_turn(map(living, changes))
     spending = listed(reduce(DataFrame.unionByName, changes).where("is_spent"))
     spending = spending.where(~is_dead) if dead_to > frontier else spending
     return [

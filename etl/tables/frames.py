@@ -179,12 +179,6 @@ def conform(
     return TableFrame(table, (frame.selectExpr(*selected),), names, has_fact, has_expiry, has_whole)
 
 
-def in_turn(frames: Iterable[TableFrame]) -> TableFrame:
-    """The frame of one table whose shares are those of these frames."""
-    first, *others = frames
-    return replace(first, shares=tuple(share for frame in (first, *others) for share in frame.shares))
-
-
 def tagged(lake: DataFrame, *columns: str) -> DataFrame:
     """These columns and the tag of messages that have one."""
     rows = lake.select(*columns, F.col("tagged_data.tag").alias("own"), F.expr("transaction.tagged_data.tag AS inner"))

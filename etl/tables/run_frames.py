@@ -1,7 +1,7 @@
 """The frames of a run's milestones, in the order in which they are written."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -12,7 +12,7 @@ from etl.tables import address_history as history
 from etl.tables import frames as tables
 from etl.tables import message_frames as of_messages
 from etl.tables import milestones as of_milestones
-from etl.tables.frames import FrameMaker
+from etl.tables.frames import FrameMaker, TableFrame
 from etl.tables.lookups import TABLES_OF_LEGACY, TABLES_OF_ROLES, role_outputs, tables_of
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
@@ -49,6 +49,12 @@ class FrameSource:
     def hints(self, table: Table, lookups: Collection[Table]) -> FrameMaker:
         """Returns the maker of the hints of these lookups."""
         return lambda earlier: tables.hints(earlier.read, table, lookups)
+
+
+def in_turn(frames: Iterable[TableFrame]) -> TableFrame:
+    """The frame of one table whose shares are those of these frames."""
+    first, *others = frames
+    return replace(first, shares=tuple(share for frame in (first, *others) for share in frame.shares))
 
 
 @dataclass(frozen=True)
