@@ -111,14 +111,14 @@ class Staging:
         frame = replace(frame.mapped(lambda rows: rows.drop(WHOLE)), has_whole=False)
         directory = self.folder(frame.table.name)
         for number, rows in enumerate(with_text_dates(frame).shares):
-            write_parquet(rows, directory / str(number))
+            self._write(rows, directory / str(number))
         observed = observe(frame.table, frame.columns)
         return Staged(frame.table, frame.columns, directory, frame, observed, frame.has_fact, in_order=False)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
         directory = self.folder(name)
-        self._writing.submit(write_parquet, frame, directory).result()
+        self._write(frame, directory)
         return directory
 
     def add(self, folder: Path, name: str, frame: DataFrame) -> None:
@@ -133,7 +133,7 @@ class Staging:
         if self.joined_shares == 1:
             return [self.write(name, frame)]
         directory = self.folder(name)
-        write_parquet(frame.withColumn(SHARE, share_of(key, self.joined_shares)), directory, SHARE)
+        self._write(frame.withColumn(SHARE, share_of(key, self.joined_shares)), directory, SHARE)
         folders = [directory / f"{SHARE}={number}" for number in range(self.joined_shares)]
         for folder in folders:
             if not folder.exists():
@@ -156,6 +156,9 @@ class Staging:
     def apart(self, frames: Sequence[DataFrame]) -> Sequence[DataFrame]:
         """Frames of which Sail holds what it sums: in a large run each by itself, otherwise all as one."""
         return frames if self.joined_shares > 1 else [reduce(DataFrame.unionByName, frames)]
+
+    def _write(self, frame: DataFrame, directory: Path, *partitions: str) -> None:
+        self._writing.submit(write_parquet, frame, directory, *partitions).result()
 
     def folder(self, name: str) -> Path:
         """The path of a new folder that is deleted with the rest."""
