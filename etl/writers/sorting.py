@@ -139,7 +139,7 @@ def _divided(files: Sequence[Path], folder: Path, schema: pa.Schema, key: Key, s
             order = pc.sort_indices(keys, key).to_numpy()
             ends = np.flatnonzero(order >= len(rows))
             for writer, places in zip(writers, np.split(order, ends), strict=True):
-                writer.write_table(rows.take(places[places < len(rows)]))
+                writer.write_table(pc.take(rows, places[places < len(rows)]))
     return [[path] for path in paths]
 
 
@@ -153,8 +153,8 @@ def _bounds(files: Sequence[Path], schema: pa.Schema, key: Key, shares: int) -> 
         with pq.ParquetFile(path) as file:
             samples.append(file.read_row_group(group, names, use_threads=False).select(names).cast(kinds))
     sample = pa.concat_tables(samples).combine_chunks()
-    sample = sample.take(pc.sort_indices(sample, key))
-    return sample.take([len(sample) * share // shares for share in range(1, shares)])
+    sample = pc.take(sample, pc.sort_indices(sample, key))
+    return pc.take(sample, pa.array(len(sample) * share // shares for share in range(1, shares)))
 
 
 def _sorted(files: Sequence[Path], schema: pa.Schema, key: Key) -> tuple[pa.Table, pa.Array]:
