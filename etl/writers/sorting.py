@@ -54,7 +54,7 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 SHARE = "share"
 """The column of a row's share, in the names of folders."""
 
-SHARE_MAX = 384 << 20
+SHARE_MAX = 192 << 20
 """Bytes of rows that are sorted as one share, although Sail did not divide them."""
 
 SAMPLES = 64

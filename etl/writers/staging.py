@@ -30,7 +30,7 @@ from etl.writers.sorting import SHARE, rows_as_written, rows_in_order, share_of,
 SHARE_BYTES = 256 << 20
 """Bytes of input whose rows this process sorts at once, in memory, with Sail."""
 
-SHARES_JOINED = 4
+SHARES_JOINED = 2
 """Shares whose rows Sail joins or sums at once, in memory."""
 
 STAGERS = 2
