@@ -4,6 +4,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from etl.head_process import LoadProcess
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE
 from tests.etl.commands import WAIT_S
-from tests.etl.conftest import ON_SAIL, Stores, Templates
+from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
 
 pytestmark = pytest.mark.loads
 
@@ -30,7 +31,13 @@ def wait_for(reached: Callable[[], bool]) -> None:
     end = time.monotonic() + WAIT_S
     while not reached():
         assert time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(0.005)
+
+
+def kill_within_load(process: BaseProcess, loading: Loading) -> None:
+    """Kills it between the lake's milestones, which a load commits before the store's rows, and the store's."""
+    wait_for((loading.folder / "lake" / "milestones" / "_delta_log").is_dir)
+    process.kill()
 
 
 def test_a_killed_process_fails_one_load_and_a_successor_takes_over_without_a_gap(
@@ -45,11 +52,13 @@ def test_a_killed_process_fails_one_load_and_a_successor_takes_over_without_a_ga
     loads = HeadLoads(loading.store, loading.settings)
     try:
         (killed,) = multiprocessing.active_children()
-        threading.Timer(0.5, killed.kill).start()
+        killer = threading.Thread(target=kill_within_load, args=(killed, loading))
+        killer.start()
         with pytest.raises(
             EngineError, match=r"^the process that loads ended with -9: something killed it, .* repairs$"
         ):
             loads.load(FILES)
+        killer.join()
         assert loads.load(FILES).complete == 50
         # After that load it is too large. Until the successor is ready, the old process loads.
         both = processes()
