@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from db import schema
 from db.connect import StoreSettings
 from db.leases import is_dead
+from db.model import Table
 from db.schema.protocols import IOTA, WORMHOLE
 from db.store import Lease
 from etl.deep_check import iota, wormhole
@@ -91,6 +92,7 @@ class DeepCheck:
                 database.run(f"CREATE OR REPLACE {kind} {query.view} AS {query.text}")
         if not is_computed:
             database.run("INSERT INTO computed VALUES (?)", [held])
+        self._columns = database.columns()
 
     def read_store(self) -> None:
         """Reads the facts of the store again, after its rows have changed."""
@@ -100,7 +102,7 @@ class DeepCheck:
         """Compares a table, or the token supply. `read` receives the number of rows read so far."""
         if name == SUPPLY:
             return check_supply(self._database)
-        return compare_table(self._database, self._store, self._tables[name], read, where=WHERE.get(name, "true"))
+        return self._compared(self._tables[name], read)
 
     def confirm(self, found: Compared, read: Callable[[int], None] = lambda _: None) -> Compared:
         """Compares a table again, after `compare` has found differences: keeps those that are still the same."""
@@ -108,9 +110,12 @@ class DeepCheck:
             again = check_supply(self._database)
             again.faults = [each for each in again.faults if each in found.faults]
             return again if again.faults else Compared(SUPPLY, again.rows)
-        table = self._tables[found.table]
-        where = WHERE.get(found.table, "true")
-        return compare_table(self._database, self._store, table, read, where=where, is_repeated=True)
+        return self._compared(self._tables[found.table], read, is_repeated=True)
+
+    def _compared(self, table: Table, read: Callable[[int], None], *, is_repeated: bool = False) -> Compared:
+        offered = self._columns[f"expected_{table.name}"]
+        where = WHERE.get(table.name, "true")
+        return compare_table(self._database, self._store, table, offered, read, where=where, is_repeated=is_repeated)
 
 
 class _Progress:

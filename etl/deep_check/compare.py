@@ -5,7 +5,7 @@ Where these sums differ, rows are compared one by one, by key. Sums do not depen
 sorted, and a table without faults is read once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,18 +59,18 @@ def compare_table(
     database: Database,
     store: StoredRows,
     table: Table,
+    offered: Set[str],
     read: Callable[[int], None] = lambda _: None,
     *,
     where: str = "true",
     is_repeated: bool = False,
     most: int = MOST_NAMED,
 ) -> Compared:
-    """Compares all rows of a table. `where` selects rows of the store. `read` receives the number of rows read so far.
-    `is_repeated`: keeps only the differences that the last comparison found, too, with the same values. `most`: the
-    number of faults that are named.
+    """Compares all rows of a table. `offered`: the columns of its query. `where` selects rows of the store. `read`
+    receives the number of rows read so far. `is_repeated`: keeps only the differences that the last comparison found,
+    too, with the same values. `most`: the number of faults that are named.
     """
     view = f"expected_{table.name}"
-    offered = {name for name, *_ in database.run(f"DESCRIBE {view}")}
     absent = set(table.names) - offered
     if absent:
         raise ValueError(f"{view} has no column {', '.join(sorted(absent))}")
