@@ -44,7 +44,8 @@ class Database:
         self._connection = duckdb.connect(file, config=config)
         self._functions = set[str]()
         self.run("SET TimeZone = 'UTC'")
-        # Otherwise each plan reads the footers of all files again. Files of a lake never change.
+        # Otherwise each plan reads the footers of all files again. Files of a lake never change. Footers count as
+        # memory, and are dropped if there are too many.
         self.run("SET parquet_metadata_cache = true")
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -35,7 +35,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 
 def kill_within_load(process: BaseProcess, loading: Loading) -> None:
-    """Kills it between the lake's milestones, which a load commits before the store's rows, and the store's."""
+    """Kills it when the lake has its milestones. A load writes those of the store later."""
     wait_for((loading.folder / "lake" / "milestones" / "_delta_log").is_dir)
     process.kill()
 
