@@ -44,6 +44,7 @@ from etl.static_archive.archived_log import ArchivedLog
 from etl.store_reads import StoreReads
 from etl.verification.audit import Audit, audit
 from etl.verification.decode import start_workers
+from etl.wormhole.decode import start_workers as start_vaa_workers
 from etl.wormhole.places import vaa_files
 from etl.wormhole.steps import WormholeRun
 from etl.writers.choice import frame_writer, reject_bulk
@@ -336,6 +337,7 @@ def _load_vaas(
         open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication,
         noted(publication),
     ):
+        start_vaa_workers(publication.spark, size)
         run_steps(WORMHOLE, WormholeRun(publication, files, prices, tokens, keep))
     return publication.report
 

@@ -5,6 +5,7 @@ workers and back. On this machine, rows go through files instead, so that the fu
 """
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +14,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.engine.parquet import write_parquet
-from etl.engine.process_pool import run_tasks
+from etl.engine.process_pool import run_tasks, start_workers, uses_workers
 from etl.engine.queries import parallelism, runs_here
 from etl.engine.row_files import MappedFile, RowFunction, map_file
+from etl.engine.session import Session
 
 TASKS_PER_PROCESS = 2
 """Tasks of each process, so that all processes end at about the same time."""
+
+
+def start_processes(session: Session, function: Callable[..., object], size: int) -> None:
+    """Starts the processes in which `map_in_processes` will call a function on that many bytes, and imports its module
+    there while this process goes on. On a Spark cluster, tasks start their own.
+    """
+    if runs_here(session) and uses_workers(size):
+        start_workers(parallelism(session), [function.__module__])
 
 
 def map_in_processes(

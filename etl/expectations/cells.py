@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ASSEMBLED, Fingerprint
 from etl.expectations.message_batch import column
-from etl.expectations.words import Words, row_hashes, words
+from etl.expectations.words import Words, among, row_hashes, words
 from etl.lake.wormhole_tables import VAAS
 
 ID = ("emitter_chain", "emitter_address", "sequence_key")
@@ -111,17 +111,17 @@ def compare_messages(batches: Iterable[BatchSums], files: Collection[Path]) -> C
     found = Fingerprint()
     for path in files:
         for held in _read(path, [*ID, "cell_id"]):
-            kept = np.isin(_hashes({name: column(held, name) for name in ID}), ids)
+            kept = among(_hashes({name: column(held, name) for name in ID}), ids)
             found += _fingerprint(words(column(held, "cell_id"))[kept])
     _compare("cells of messages", found, cells)
     return Comparison([], {frame.name: each for frame, each in zip(ASSEMBLED, rows, strict=True)})
 
 
 def _total(batches: Iterable[BatchSums]) -> tuple[Words, list[Fingerprint]] | None:
-    """The ids and the sums of all batches."""
+    """The ids of all batches, in ascending order, and the sums."""
     parts = list(batches)
-    ids = np.concatenate([np.zeros(0, np.uint64), *(np.frombuffer(each.ids, np.uint64) for each in parts)])
-    if not parts or len(np.unique(ids)) < len(ids):
+    ids = np.sort(np.concatenate([np.zeros(0, np.uint64), *(np.frombuffer(each.ids, np.uint64) for each in parts)]))
+    if not parts or np.any(ids[1:] == ids[:-1]):
         return None
     sums = [[Fingerprint(count, 0, hashes) for count, hashes in each.rows] for each in parts]
     return ids, [sum(each, Fingerprint()) for each in zip(*sums, strict=True)]

@@ -17,7 +17,7 @@ from db.roles import ADDRESS
 from db.schema.protocols import LOOKUPS
 from db.schema.wormhole_tables import emitters, sequence_hints, vaas
 from etl.expectations.fingerprints import Fingerprint
-from etl.expectations.words import Words, row_hashes, words
+from etl.expectations.words import Words, distinct, row_hashes, words
 
 _WRITTEN_LATER = {"sent", "spent_milestone_index"}
 """Columns of lookups that only later frames write. A frame without any other column follows rows that have hints."""
@@ -41,7 +41,7 @@ class HintRule:
         """Returns the hashes of the hints of these rows, each once. `known`: words of columns."""
         hint: dict[str, Words | np.uint64] = {name: words(pa.array([it]))[0] for name, it in self.constants.items()}
         hint |= {name: known[own] if own in known else words(arrays[own]) for name, own in self.columns}
-        return np.unique(row_hashes(hint, tuple(hint), count))
+        return distinct(row_hashes(hint, tuple(hint), count))
 
 
 def _rule(lookup: Lookup) -> HintRule:
@@ -122,5 +122,5 @@ def _fingerprint(hashes: Sequence[Words]) -> Fingerprint:
     """Distinct hints, and the sum of their hashes."""
     if not hashes:
         return Fingerprint()
-    distinct = np.unique(np.concatenate(hashes))
-    return Fingerprint(len(distinct), 0, int(distinct.sum(dtype=np.uint64)))
+    found = distinct(np.concatenate(hashes))
+    return Fingerprint(len(found), 0, int(found.sum(dtype=np.uint64)))

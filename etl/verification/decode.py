@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from db.intervals import Intervals, intersect, of_indices
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.ordering import in_tasks
+from etl.engine.process_frames import start_processes
 from etl.engine.process_pool import run_tasks, uses_workers
-from etl.engine.process_pool import start_workers as start_processes
 from etl.engine.progress_monitor import watched
 from etl.engine.queries import parallelism, task_set
 from etl.lake.delta import REJECTS_DDL, Lake
@@ -286,12 +286,12 @@ def start_workers(lake: Lake, size: int) -> None:
     """Starts a Python worker per core and imports the modules for decoding while the driver is still planning. `size`:
     bytes of the files; few bytes are decoded in this process.
     """
-    cores = parallelism(lake.spark)
     if not lake.is_local:
+        cores = parallelism(lake.spark)
         rows = lake.spark.range(cores, numPartitions=cores).mapInArrow(pass_on, "id BIGINT")
         rows.write.format("noop").mode("append").save()
-    elif uses_workers(size):
-        start_processes(cores, [decode_rows.__module__])
+    else:
+        start_processes(lake.spark, decode_rows, size)
 
 
 def known_rows(messages: DataFrame, more: Sequence[str] = ()) -> DataFrame:

@@ -6,13 +6,19 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.engine.process_frames import map_in_processes
+from etl.engine.process_frames import map_in_processes, start_processes
+from etl.engine.session import Session
 from etl.engine.task_sets import TaskSet
 from etl.wormhole.decode_worker import CELLS, METAS, ROWS, Emitters, assemble_rows, read_cells, read_metas
 from ledger.wormhole.verify import History
 
 WEIGHT = 16
 """The time for a byte of a VAA with thirteen signatures, compared with that of decoding one of an archive."""
+
+
+def start_workers(session: Session, size: int) -> None:
+    """Starts the processes for `to_cells`, which will read that many bytes, while this process goes on."""
+    start_processes(session, read_cells, size)
 
 
 def to_cells(

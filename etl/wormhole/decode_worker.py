@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from db.model import Table, Type
@@ -36,6 +37,9 @@ BATCH_ROWS = 500
 
 ASSEMBLED = (vaas, vaa_signatures, vaa_states, vaa_payloads, vaa_lookups)
 """Tables whose rows follow from a single message."""
+
+LISTED_BY = ("kind", "key")
+"""The columns of a lookup row that etl.wormhole.messages.Listed.keys contains."""
 
 NOT_YET = frozenset({"day_range", "partition_id"})
 """Columns of a lookup row that locate it; they are added later."""
@@ -105,12 +109,20 @@ def _batches(
     rows: Iterable[dict[str, Any]],
     schema: pa.Schema,
     add_sums: Callable[[list[dict[str, Any]], pa.RecordBatch], None] = lambda *_: None,
+    columns: Callable[[list[dict[str, Any]]], Mapping[str, pa.Array]] = lambda _: {},
 ) -> Iterator[pa.RecordBatch]:
-    """Rows as batches. `add_sums` sees each batch with its rows, which may have values without a column."""
+    """Rows as batches. `add_sums` sees each batch with its rows, which may have values without a column. `columns`
+    returns those columns of a batch that are not made from its rows as they are.
+    """
     waiting: list[dict[str, Any]] = []
 
     def made() -> pa.RecordBatch:
-        batch = pa.RecordBatch.from_pylist(waiting, schema=schema)
+        beside = columns(waiting)
+        plain = pa.schema([each for each in schema if each.name not in beside])
+        batch = pa.RecordBatch.from_pylist(waiting, schema=plain)
+        if beside:
+            every = [beside[name] if name in beside else batch.column(name) for name in schema.names]
+            batch = pa.RecordBatch.from_arrays(every, schema=schema)
         add_sums(waiting, batch)
         return batch
 
@@ -196,7 +208,7 @@ def assemble_rows(
         for batch in batches:
             for group in batch.to_pylist():
                 cells = _cells(group)
-                made = assemble(network, cells, history, _token(group["token"], group["prices"] or ()))
+                made = assemble(network, cells, history, _token(group["cells"]))
                 counted = made.counted
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
                     "is_requested": group["is_requested"],
@@ -213,19 +225,42 @@ def assemble_rows(
                 {row_sums([row["key"] for row in requested], cell_ids, batch.filter(batch.column("is_requested")))}
             )
 
-    yield from _batches(rows(), ROWS, add_sums)
+    yield from _batches(rows(), ROWS, add_sums, _lookups)
 
 
-def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]]) -> Token:
-    """The facts about a message's token. If two bodies have different tokens, those of the token in the row."""
-    if named is None:
+def _lookups(rows: list[dict[str, Any]]) -> dict[str, pa.Array]:
+    """The column of lookups. Most of them differ in kind and key only, so other values are converted once for each
+    Listed.
+    """
+    of_row = [row[vaa_lookups.name] for row in rows]
+    listed = [each for every in of_row for each in every]
+    counts = np.array([len(each.keys) for each in listed], np.int64)
+    repeated = pa.array(np.repeat(np.arange(len(listed)), counts))
+    kind = ROWS.field(vaa_lookups.name).type
+    columns = []
+    for field in kind.value_type:
+        if field.name in LISTED_BY:
+            at = LISTED_BY.index(field.name)
+            columns.append(pa.array([key[at] for each in listed for key in each.keys], field.type))
+        else:
+            columns.append(pa.array([each.row.get(field.name) for each in listed], field.type).take(repeated))
+    ends = np.concatenate([[0], np.cumsum(counts)])[np.cumsum([0, *map(len, of_row)])]
+    structs = pa.StructArray.from_arrays(columns, fields=[*kind.value_type])
+    return {vaa_lookups.name: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs, type=kind)}
+
+
+def _token(cells: Iterable[Mapping[str, Any]]) -> Token:
+    """The facts about the token that a message moves. If its bodies name several, those of the last one by key."""
+    moving = [each for each in cells if each["moved_key"] is not None]
+    if not moving:
         return Token()
-    key, meta = named["token_key"], named["meta"]
-    of_token = [each for each in prices if each["token_key"] == key and each["price_usd"] is not None]
+    key = max([each["moved_key"] for each in moving])
+    named = [each for each in moving if each["moved_key"] == key]
+    meta = named[0]["meta"]
     return Token(
         key,
         None if meta is None else (meta["decimals"], meta["symbol"], meta["name"]),
-        sorted([(each["day"], each["price_usd"]) for each in of_token]),
+        sorted({(each["day"], each["price_usd"]) for each in named if each["price_usd"] is not None}),
         None if meta is None else meta["coin_gecko_id"],
     )
 

@@ -52,6 +52,14 @@ class Counted:
 
 
 @dataclass(slots=True)
+class Listed:
+    """Rows of vaa_lookups that differ in kind and key only. `row` contains their other columns."""
+
+    keys: list[tuple[str, str]]
+    row: Row
+
+
+@dataclass(slots=True)
 class Rows:
     """The rows of a message by table. `counted` is None if no body is served and verified."""
 
@@ -59,7 +67,7 @@ class Rows:
     vaa_signatures: list[Row] = field(default_factory=list)
     vaa_states: list[Row] = field(default_factory=list)
     vaa_payloads: list[Row] = field(default_factory=list)
-    vaa_lookups: list[Row] = field(default_factory=list)
+    vaa_lookups: list[Listed] = field(default_factory=list)
     counted: Counted | None = None
 
 
@@ -81,13 +89,13 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
         columns = payload_columns(network, body.payload)
-        rows.vaa_lookups += _lookups(head, body, named, values | body_keys(columns), is_served=is_served)
+        rows.vaa_lookups.append(_lookups(head, body, named, values | body_keys(columns), is_served=is_served))
         columns |= details(body.payload, token, body.vaa.timestamp, day_of(body))
         if columns:
             rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | columns)
         if is_served and body.verdict.verified:
             rows.counted = _counted(first, body, columns | _details_written(written))
-    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named, values)
+    rows.vaa_lookups.append(_written_lookups(_place(first) | {"row_key": name}, named, values))
     payload = {each: written[each] for each in written if each not in _PUBLISHED}
     if payload:
         rows.vaa_payloads.append({"row_key": name, "digest": NO_DIGEST} | payload)
@@ -180,7 +188,7 @@ def day_of(body: Body) -> int:
 
 def _lookups(
     head: Row, body: Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
-) -> list[Row]:
+) -> Listed:
     payload, vaa = body.payload, body.vaa
     chain, emitter = head["emitter_chain"], head["emitter_address"]
     moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
@@ -213,13 +221,13 @@ def _lookups(
         "payload_kind": kind_of(payload),
         "target_chain": target,
     }
-    return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
+    return Listed(sorted(keys), row)
 
 
 _LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
 
 
-def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> list[Row]:
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> Listed:
     """Lookups by written facts, with or without a VAA. Their time is unknown, so they have day 0."""
     row = {name: head[name] for name in _LISTED} | {
         "digest": NO_DIGEST,
@@ -230,7 +238,7 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterab
     }
     keys = {("value", each) for each in values}
     keys.update(*(transaction_keys(text) for column, text in named if column == "initiating_tx_id"))
-    return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
+    return Listed(sorted(keys), row)
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[Body], history: History) -> list[Row]:

@@ -5,6 +5,7 @@ again. So Sail writes rows unsorted, in shares of ascending hashes, and this pro
 Many rows whose key does not begin with a hash are divided into shares of ascending keys first.
 """
 
+import math
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -59,6 +60,9 @@ SHARE_MAX = 192 << 20
 
 SAMPLES = 64
 """Row groups whose keys show where shares of ascending keys begin."""
+
+SAMPLED = 1 / 16
+"""The part of the rows of these row groups that is compared."""
 
 
 def write_sorted(frame: TableFrame, folder: Path, shares: int = 1) -> None:
@@ -144,14 +148,17 @@ def _divided(files: Sequence[Path], folder: Path, schema: pa.Schema, key: Key, s
 
 
 def _bounds(files: Sequence[Path], schema: pa.Schema, key: Key, shares: int) -> pa.Table:
-    """The keys with which all shares but the first begin, of rows of SAMPLES row groups."""
+    """The keys with which all shares but the first begin, of random rows of SAMPLES row groups."""
     names = [name for name, _ in key]
     kinds = pa.schema([schema.field(name) for name in names])
     groups = [(path, group) for path in files for group in range(pq.read_metadata(path).num_row_groups)]
-    samples = list[pa.Table]()
+    # With a step, rows of a pattern could be missed.
+    chance, samples = np.random.default_rng(0), list[pa.Table]()
     for path, group in groups[:: -(-len(groups) // SAMPLES)]:
         with pq.ParquetFile(path) as file:
-            samples.append(file.read_row_group(group, names, use_threads=False).select(names).cast(kinds))
+            rows = file.read_row_group(group, names, use_threads=False).select(names)
+            chosen = chance.random(math.ceil(SAMPLED * len(rows))) * len(rows)
+            samples.append(pc.take(rows, chosen.astype(np.int64)).cast(kinds))
     sample = pa.concat_tables(samples).combine_chunks()
     sample = pc.take(sample, pc.sort_indices(sample, key))
     return pc.take(sample, pa.array(len(sample) * share // shares for share in range(1, shares)))

@@ -5,7 +5,6 @@ take a fifth of the time of a recovery. An address is the last 20 bytes of the p
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from coincurve._libsecp256k1 import ffi, lib
 from coincurve.context import GLOBAL_CONTEXT
@@ -16,20 +15,15 @@ SIGNATURE_BYTES = 65
 DIGEST_BYTES = 32
 
 _KEY_BYTES = 65
+_ADDRESSES_KEPT = 4_096
 
 _context = GLOBAL_CONTEXT.ctx
 _parse = lib.secp256k1_ecdsa_recoverable_signature_parse_compact
 _recover = lib.secp256k1_ecdsa_recover
+_serialize = lib.secp256k1_ec_pubkey_serialize
 
-
-@lru_cache(maxsize=4096)
-def _address(key: bytes) -> bytes:
-    """The address of a key in the library's own form, which is the same for equal keys."""
-    # A few guardians sign everything, and hashing a key costs a sixth of recovering it.
-    data, size = ffi.new(f"unsigned char[{_KEY_BYTES}]"), ffi.new("size_t *", _KEY_BYTES)
-    form = ffi.from_buffer("secp256k1_pubkey *", key)
-    lib.secp256k1_ec_pubkey_serialize(_context, data, size, form, lib.SECP256K1_EC_UNCOMPRESSED)
-    return keccak256(bytes(ffi.buffer(data))[1:])[12:]
+_addresses: dict[bytes, bytes] = {}
+"""The addresses of keys in the library's own form, which is the same for equal keys. A few guardians sign most."""
 
 
 def recover_addresses(digest: bytes, signatures: Iterable[bytes]) -> tuple[bytes | None, ...]:
@@ -39,7 +33,19 @@ def recover_addresses(digest: bytes, signatures: Iterable[bytes]) -> tuple[bytes
     contracts, which add 27 to v.
     """
     parsed, key = ffi.new("secp256k1_ecdsa_recoverable_signature *"), ffi.new("secp256k1_pubkey *")
-    data = ffi.buffer(key)
+    data, text, size = ffi.buffer(key), ffi.new(f"unsigned char[{_KEY_BYTES}]"), ffi.new("size_t *", _KEY_BYTES)
+
+    def address() -> bytes:
+        form = data[:]
+        known = _addresses.get(form)
+        if known is None:
+            _serialize(_context, text, size, key, lib.SECP256K1_EC_UNCOMPRESSED)
+            known = keccak256(ffi.buffer(text)[1:])[12:]
+            if len(_addresses) >= _ADDRESSES_KEPT:
+                _addresses.clear()
+            _addresses[form] = known
+        return known
+
     found: list[bytes | None] = []
     for signature in signatures:
         # The library reads as many bytes as it needs, so lengths are checked here.
@@ -50,7 +56,7 @@ def recover_addresses(digest: bytes, signatures: Iterable[bytes]) -> tuple[bytes
             and _parse(_context, parsed, signature, signature[64])
             and _recover(_context, key, parsed, digest)
         )
-        found.append(_address(data[:]) if is_valid else None)
+        found.append(address() if is_valid else None)
     return tuple(found)
 
 

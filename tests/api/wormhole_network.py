@@ -320,9 +320,12 @@ class World:
             made = assemble("mainnet", list(held), history, Token(token_key, named, prices))
             for table in (tables.vaas, tables.vaa_signatures, tables.vaa_states, tables.vaa_payloads):
                 found[table] += getattr(made, table.name)
-            for row in made.vaa_lookups:
-                place = {"day_range": row["day"] // settings.range_size, "partition_id": row["day"]}
-                found[tables.vaa_lookups].append(row | place)
+            for listed in made.vaa_lookups:
+                day = listed.row["day"]
+                place = {"day_range": day // settings.range_size, "partition_id": day}
+                found[tables.vaa_lookups] += [
+                    {"kind": kind, "key": key} | listed.row | place for kind, key in listed.keys
+                ]
             found[tables.emitters].append({"emitter_chain": chain, "emitter_address": emitter})
             if made.counted is not None:
                 counted.append(made.counted)

@@ -174,7 +174,7 @@ def test_old_bug_transfers_with_a_payload_were_never_decoded():
         "transfer_from_address": bytes.fromhex(printed["from_address"]),
         "transfer_payload": bytes.fromhex(printed["payload"]),
     }
-    by = {(row["kind"], row["key"]) for row in rows.vaa_lookups}
+    by = {key for each in rows.vaa_lookups for key in each.keys}
     assert {
         ("token", f"{printed['token_chain']}/{printed['token_address']}"),
         ("recipient", printed["to_address"]),
