@@ -75,8 +75,10 @@ FAST = [
 ]
 
 
-PROCESSES = 2
-"""For the whole suite on any machine: Spark, Cassandra and loads need its memory and its cores."""
+PROCESSES = 3
+"""For the whole suite on any machine: Spark, Cassandra and loads need its memory and its cores. Two would leave a
+quarter of the time of two cores unused, because tests wait for servers.
+"""
 
 
 def environment() -> dict[str, str]:

@@ -16,19 +16,24 @@ from tests.cassandra_server import CassandraServer
 
 KEPT = {schema.keyspace_info, schema.migrations}
 
+QUERY_S = 60.0
+"""A query takes less also if the server gets no CPU for many seconds."""
+
 
 class Keyspace:
     """A migrated keyspace and a separate connection to it. Its URL replaces that of `settings`."""
 
     def __init__(self, server: CassandraServer, name: str, settings: StoreSettings) -> None:
         self.name = name
-        self.settings = replace(settings, url=f"cassandra://{server.contact}/{name}?rf=1")
+        url = f"cassandra://{server.contact}/{name}?rf=1"
+        self.settings = replace(settings, url=url, query_timeout_s=QUERY_S)
         self._cluster = Cluster(
             [server.address], port=server.ports.native, protocol_version=4, schema_metadata_enabled=False
         )
 
     def __enter__(self) -> "Keyspace":
         self.session = self._cluster.connect()
+        self.session.default_timeout = QUERY_S
         # Nothing here has to survive the server, so durable writes are off: a truncated table is dropped from memory.
         replication = "{'class': 'NetworkTopologyStrategy', 'datacenter1': 1}"
         self.session.execute(
@@ -50,7 +55,7 @@ class Keyspace:
 
     def describe(self, settings: StoreSettings) -> None:
         """Makes an empty store what `migrate` creates with other settings of its protocol. Their URL is ignored."""
-        self.settings = replace(settings, url=self.settings.url)
+        self.settings = replace(settings, url=self.settings.url, query_timeout_s=QUERY_S)
         applied = list(self.session.execute(f"SELECT name, checksum, applied_at FROM {self.name}.migrations"))
         for table in KEPT:
             self._truncate(table.name)
@@ -64,7 +69,7 @@ class Keyspace:
             self.session.execute(migration, (settings.network, *row))
 
     def _truncate(self, table: str) -> None:
-        self.session.execute(f"TRUNCATE {self.name}.{table}", timeout=60)
+        self.session.execute(f"TRUNCATE {self.name}.{table}")
 
 
 class Keyspaces:

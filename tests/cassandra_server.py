@@ -28,6 +28,9 @@ STARTED_S = 120.0
 STOPPED_S = 30.0
 PAUSED_S = 10.0
 
+TIMEOUT_MS = 60_000
+"""Of requests. Beside other processes the server may get no CPU for many seconds."""
+
 BATCH_LIMIT = "50KiB"
 
 PAUSED = frozenset("TZX")
@@ -248,7 +251,11 @@ materialized_views_enabled: false
 auto_snapshot: false
 concurrent_reads: 8
 concurrent_writes: 8
-write_request_timeout: 10000ms
+write_request_timeout: {TIMEOUT_MS}ms
+read_request_timeout: {TIMEOUT_MS}ms
+range_request_timeout: {TIMEOUT_MS}ms
+truncate_request_timeout: {TIMEOUT_MS}ms
+cas_contention_timeout: {TIMEOUT_MS}ms
 file_cache_size: 64MiB
 batch_size_warn_threshold: {self.batch_limit}
 batch_size_fail_threshold: {self.batch_limit}

@@ -27,6 +27,9 @@ WIDE, NARROW = 1280, 390
 
 HEIGHTS = {WIDE: 800, NARROW: 844}
 
+STEP_MS = 120_000
+"""Maximum of a step and of a condition on a page. A proof that a page checks takes long on a busy machine."""
+
 Scheme = Literal["light", "dark"]
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
@@ -151,6 +154,7 @@ class Watched:
         if scripts:
             await context.add_init_script(WATCH_CSP)
         page = await context.new_page()
+        page.set_default_timeout(STEP_MS)
         return cls(page, await context.new_cdp_session(page), programs, base, scheme)
 
     async def close(self) -> None:

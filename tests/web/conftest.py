@@ -18,7 +18,7 @@ from tests.api.processes import permanode_of
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
 from tests.reference import ORACLE
-from tests.web.browser import SCHEMES, WIDE, Programs, Scheme, Watched, install_browser, launched, why_not
+from tests.web.browser import SCHEMES, STEP_MS, WIDE, Programs, Scheme, Watched, install_browser, launched, why_not
 from tests.web.hostile import fill_hostile
 from tests.web.proved import fill_proved
 
@@ -69,8 +69,7 @@ def programs(pytestconfig: pytest.Config) -> Programs:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(programs: Programs) -> AsyncIterator[Browser]:
-    # The default, 5 s, is short for a proof that a page checks on a busy machine.
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=STEP_MS)
     async with launched(programs) as browser:
         yield browser
 
