@@ -58,8 +58,10 @@ def map_in_processes(
     processes, rows = parallelism(session), folder.with_name(f"{folder.name}-rows")
     write_parquet(frame.repartition(TASKS_PER_PROCESS * processes), rows)
     folder.mkdir(parents=True)
-    tasks = [MappedFile(each, folder / each.name) for each in sorted(rows.glob("*.parquet"))]
-    read = sum(each.source.stat().st_size for each in tasks) if size is None else size
+    # The largest first, so that all processes end at about the same time.
+    sizes = {each: each.stat().st_size for each in rows.glob("*.parquet")}
+    tasks = [MappedFile(each, folder / each.name) for each in sorted(sizes, key=sizes.__getitem__, reverse=True)]
+    read = sum(sizes.values()) if size is None else size
     for _ in run_tasks(partial(map_file, function, schema), tasks, processes=processes, size=weight * read):
         pass
     shutil.rmtree(rows)

@@ -261,11 +261,14 @@ def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[Body], histor
             addresses = () if known is None else known.addresses
             for (place, signature), signer in zip(vaa.signatures, verdict.signers, strict=True):
                 if signer is not None and place < len(addresses) and addresses[place] == signer:
-                    seen, index = found.get(signer, (signature, set_index))
-                    found[signer] = min(seen, signature), min(index, set_index)
+                    if signer in found:
+                        seen, index = found[signer]
+                        found[signer] = min(seen, signature), min(index, set_index)
+                    else:
+                        found[signer] = signature, set_index
         for guardian, (signature, index) in found.items():
             times = [time_ms for time_ms, each in written.get(guardian, ()) if each == signature]
-            rows.append(_signature(name, body.digest, guardian, signature, index, min(times, default=_LAST)))
+            rows.append(_signature(name, body.digest, guardian, signature, index, min(times) if times else _LAST))
     return rows
 
 
