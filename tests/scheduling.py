@@ -12,8 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 SPARK, CASSANDRA, CLIENTS, BROWSER = "spark", "cassandra", "clients", "browser"
 
 FIRST = (SPARK, CLIENTS, CASSANDRA, BROWSER)
-"""Groups with the most work, which the processes take first. Cassandra is not among the first two: on a new
-machine it is still being downloaded when tests start.
+"""Groups with the most work, which the processes take first. Cassandra is the third: on a new machine it is still
+being downloaded when tests start, and the process that waits for it leaves the cores to the first two.
 """
 
 ON_CASSANDRA = {"db": 0, "etl": 1}

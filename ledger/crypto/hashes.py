@@ -1,8 +1,7 @@
 """Hash functions of other ledgers that hashlib does not always have.
 
 This is the only module that imports pycryptodome. Keccak-256 is not `hashlib.sha3_256`: FIPS 202 changed the padding.
-It is computed in one call of the library's C function, because pycryptodome's object takes three times as long as the
-hash.
+It is computed in one call of pycryptodome's C function; with its hash object it takes three times as long.
 `hashlib` has SHA-512/256 only if OpenSSL does.
 """
 
