@@ -38,8 +38,8 @@ BATCH_ROWS = 500
 ASSEMBLED = (vaas, vaa_signatures, vaa_states, vaa_payloads, vaa_lookups)
 """Tables whose rows follow from a single message."""
 
-LISTED_BY = ("kind", "key")
-"""The columns of a lookup row that etl.wormhole.messages.Listed.keys contains."""
+LOOKUP_KEY = ("kind", "key")
+"""The columns of a lookup row that etl.wormhole.messages.LookupRows.keys contains."""
 
 NOT_YET = frozenset({"day_range", "partition_id"})
 """Columns of a lookup row that locate it; they are added later."""
@@ -225,25 +225,23 @@ def assemble_rows(
                 {row_sums([row["key"] for row in requested], cell_ids, batch.filter(batch.column("is_requested")))}
             )
 
-    yield from _batches(rows(), ROWS, add_sums, _lookups)
+    yield from _batches(rows(), ROWS, add_sums, _lookup_column)
 
 
-def _lookups(rows: list[dict[str, Any]]) -> dict[str, pa.Array]:
-    """The column of lookups. Most of them differ in kind and key only, so other values are converted once for each
-    Listed.
-    """
+def _lookup_column(rows: list[dict[str, Any]]) -> dict[str, pa.Array]:
+    """The column of lookup rows. The values that several of them share are converted once and repeated."""
     of_row = [row[vaa_lookups.name] for row in rows]
-    listed = [each for every in of_row for each in every]
-    counts = np.array([len(each.keys) for each in listed], np.int64)
-    repeated = pa.array(np.repeat(np.arange(len(listed)), counts))
+    lookups = [each for every in of_row for each in every]
+    counts = np.array([len(each.keys) for each in lookups], np.int64)
+    repeated = pa.array(np.repeat(np.arange(len(lookups)), counts))
     kind = ROWS.field(vaa_lookups.name).type
     columns = []
     for field in kind.value_type:
-        if field.name in LISTED_BY:
-            at = LISTED_BY.index(field.name)
-            columns.append(pa.array([key[at] for each in listed for key in each.keys], field.type))
+        if field.name in LOOKUP_KEY:
+            at = LOOKUP_KEY.index(field.name)
+            columns.append(pa.array([key[at] for each in lookups for key in each.keys], field.type))
         else:
-            columns.append(pa.array([each.row.get(field.name) for each in listed], field.type).take(repeated))
+            columns.append(pa.array([each.row.get(field.name) for each in lookups], field.type).take(repeated))
     ends = np.concatenate([[0], np.cumsum(counts)])[np.cumsum([0, *map(len, of_row)])]
     structs = pa.StructArray.from_arrays(columns, fields=[*kind.value_type])
     return {vaa_lookups.name: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs, type=kind)}

@@ -52,7 +52,7 @@ class Counted:
 
 
 @dataclass(slots=True)
-class Listed:
+class LookupRows:
     """Rows of vaa_lookups that differ in kind and key only. `row` contains their other columns."""
 
     keys: list[tuple[str, str]]
@@ -67,7 +67,7 @@ class Rows:
     vaa_signatures: list[Row] = field(default_factory=list)
     vaa_states: list[Row] = field(default_factory=list)
     vaa_payloads: list[Row] = field(default_factory=list)
-    vaa_lookups: list[Listed] = field(default_factory=list)
+    vaa_lookups: list[LookupRows] = field(default_factory=list)
     counted: Counted | None = None
 
 
@@ -188,7 +188,7 @@ def day_of(body: Body) -> int:
 
 def _lookups(
     head: Row, body: Body, named: Iterable[tuple[str, str]], values: Iterable[str], *, is_served: bool
-) -> Listed:
+) -> LookupRows:
     payload, vaa = body.payload, body.vaa
     chain, emitter = head["emitter_chain"], head["emitter_address"]
     moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
@@ -221,13 +221,13 @@ def _lookups(
         "payload_kind": kind_of(payload),
         "target_chain": target,
     }
-    return Listed(sorted(keys), row)
+    return LookupRows(sorted(keys), row)
 
 
 _LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
 
 
-def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> Listed:
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterable[str]) -> LookupRows:
     """Lookups by written facts, with or without a VAA. Their time is unknown, so they have day 0."""
     row = {name: head[name] for name in _LISTED} | {
         "digest": NO_DIGEST,
@@ -238,7 +238,7 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]], values: Iterab
     }
     keys = {("value", each) for each in values}
     keys.update(*(transaction_keys(text) for column, text in named if column == "initiating_tx_id"))
-    return Listed(sorted(keys), row)
+    return LookupRows(sorted(keys), row)
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[Body], history: History) -> list[Row]:

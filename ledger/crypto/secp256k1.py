@@ -33,17 +33,18 @@ def recover_addresses(digest: bytes, signatures: Iterable[bytes]) -> tuple[bytes
     contracts, which add 27 to v.
     """
     parsed, key = ffi.new("secp256k1_ecdsa_recoverable_signature *"), ffi.new("secp256k1_pubkey *")
-    data, text, size = ffi.buffer(key), ffi.new(f"unsigned char[{_KEY_BYTES}]"), ffi.new("size_t *", _KEY_BYTES)
+    form = ffi.buffer(key)
+    serialized, size = ffi.new(f"unsigned char[{_KEY_BYTES}]"), ffi.new("size_t *", _KEY_BYTES)
 
     def address() -> bytes:
-        form = data[:]
-        known = _addresses.get(form)
+        own = form[:]
+        known = _addresses.get(own)
         if known is None:
-            _serialize(_context, text, size, key, lib.SECP256K1_EC_UNCOMPRESSED)
-            known = keccak256(ffi.buffer(text)[1:])[12:]
+            _serialize(_context, serialized, size, key, lib.SECP256K1_EC_UNCOMPRESSED)
+            known = keccak256(ffi.buffer(serialized)[1:])[12:]
             if len(_addresses) >= _ADDRESSES_KEPT:
                 _addresses.clear()
-            _addresses[form] = known
+            _addresses[own] = known
         return known
 
     found: list[bytes | None] = []
