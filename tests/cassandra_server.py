@@ -28,8 +28,19 @@ STARTED_S = 120.0
 STOPPED_S = 30.0
 PAUSED_S = 10.0
 
-TIMEOUT_MS = 60_000
-"""Of requests. Beside other processes the server may get no CPU for many seconds."""
+WRITE_TIMEOUT = "write_request_timeout: 10000ms"
+
+PATIENT = "\n".join(
+    f"{each}: 60000ms"
+    for each in (
+        "write_request_timeout",
+        "read_request_timeout",
+        "range_request_timeout",
+        "truncate_request_timeout",
+        "cas_contention_timeout",
+    )
+)
+"""For a server that may get no CPU for many seconds, and whose tests do not wait for a timeout."""
 
 BATCH_LIMIT = "50KiB"
 
@@ -107,6 +118,8 @@ class CassandraServer:
     """The size from which batches of several partitions are rejected. Cassandra's own default is `BATCH_LIMIT`."""
     extra: str = ""
     """Additional lines of cassandra.yaml for this node."""
+    timeouts: str = WRITE_TIMEOUT
+    """Lines of cassandra.yaml with timeouts of requests; for those that are missing Cassandra has defaults."""
     tls: ssl.SSLContext | None = None
     """How clients connect to it, unless unencrypted."""
     _guard: "subprocess.Popen[bytes] | None" = None
@@ -251,11 +264,7 @@ materialized_views_enabled: false
 auto_snapshot: false
 concurrent_reads: 8
 concurrent_writes: 8
-write_request_timeout: {TIMEOUT_MS}ms
-read_request_timeout: {TIMEOUT_MS}ms
-range_request_timeout: {TIMEOUT_MS}ms
-truncate_request_timeout: {TIMEOUT_MS}ms
-cas_contention_timeout: {TIMEOUT_MS}ms
+{self.timeouts}
 file_cache_size: 64MiB
 batch_size_warn_threshold: {self.batch_limit}
 batch_size_fail_threshold: {self.batch_limit}

@@ -17,7 +17,7 @@ from cassandra.cluster import Cluster
 
 from tests import scheduling
 from tests.cassandra_keyspace import Keyspaces
-from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
+from tests.cassandra_server import FORGETFUL, PATIENT, QUICK, CassandraServer, running, why_not
 
 # The duration of an example depends on the machine, so Hypothesis has no deadline.
 hypothesis.settings.register_profile("house", deadline=None)
@@ -87,7 +87,7 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
     # Otherwise each connection reads the schema of all keyspaces (0.2 s of CPU time with 14 of them), and again when
     # another test creates a table. The driver needs it to choose among several nodes only.
     with (
-        running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server,
+        running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL), timeouts=PATIENT)) as server,
         pytest.MonkeyPatch.context() as patch,
     ):
 
