@@ -5,8 +5,10 @@ Invariants:
 2. The clustering columns of a table all sort in the same direction, so both stores can read any slice backwards.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from functools import cached_property
 
 
 class Type(StrEnum):
@@ -47,7 +49,7 @@ class Column:
     layout: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """One table. Key columns are never null; every other column may be.
 
@@ -64,15 +66,22 @@ class Table:
     ttl_s: int | None = None
     layout: int = 1
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @cached_property
     def key(self) -> tuple[str, ...]:
         """The primary key's columns, partition key first."""
         return self.partition + self.clustering
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """All column names, in declared order."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self.columns}
 
     def at(self, layout: int) -> "Table":
         """The table as of a migration, without columns of later migrations."""
@@ -80,10 +89,10 @@ class Table:
 
     def column(self, name: str) -> Column:
         """The column with this name. Raises KeyError."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(f"table {self.name} has no column {name}")
+        found = self._by_name.get(name)
+        if found is None:
+            raise KeyError(f"table {self.name} has no column {name}")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

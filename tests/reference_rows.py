@@ -420,9 +420,10 @@ def write(store: WritableStore, rows: Rows) -> None:
             for row in members:
                 columns = tuple(column for column in table.names if column in row)
                 assert len(columns) == len(row), (name, row.keys() - set(columns))
-                shapes[columns].append([native(table.column(column).type, row[column]) for column in columns])
+                shapes[columns].append([row[column] for column in columns])
             for columns, values in shapes.items():
-                batch.upsert(table, columns, values)
+                types = [table.column(column).type for column in columns]
+                batch.upsert(table, columns, [[*map(native, types, each)] for each in values])
 
 
 def native(type_: Type, value: Any) -> Any:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from starlette.convertors import CONVERTOR_TYPES
 from starlette.routing import Route, compile_path
+from starlette.types import ASGIApp
 
 from api.http.operations import Family, Mount, Operation, application
 
@@ -16,7 +17,7 @@ class OperationRoute(Route):
     """An operation at one of its paths, served by `application`. `api.http.contract` documents it.
 
     `Route` compiles a regular expression for each path, which takes two thirds of the time of `create_app`. Here it is
-    compiled when read: OperationRouter needs none.
+    compiled when read: OperationRouter needs none. The application is created for the first request.
     """
 
     def __init__(
@@ -24,7 +25,7 @@ class OperationRoute(Route):
     ) -> None:
         """For `elsewhere` see `application`."""
         self.path = mount.prefix + operation.path
-        self.app = self.endpoint = application(operation, family, mount, elsewhere)
+        self.endpoint = operation.handler
         self.name, self.methods, self.include_in_schema = operation.handler.__name__, {operation.method}, True
         self.path_format = PATH_PARAMETER.sub(r"{\1}", self.path)
         self.param_convertors = {
@@ -35,6 +36,12 @@ class OperationRoute(Route):
         self.prefix = mount.prefix
         self.error_body = family.error_body
         self.operation, self.family, self.mount = operation, family, mount
+        self._elsewhere = elsewhere
+
+    @cached_property
+    def app(self) -> ASGIApp:  # type: ignore[override]  # an attribute of Route
+        """Serves a request."""
+        return application(self.operation, self.family, self.mount, self._elsewhere)
 
     @cached_property
     def path_regex(self) -> re.Pattern[str]:  # type: ignore[override]  # an attribute of Route

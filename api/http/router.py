@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from starlette.convertors import PathConvertor
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from api.http.errors import MethodNotAllowed, NoSuchRoute, error_body
 from api.http.operation_route import OperationRoute
@@ -31,8 +31,7 @@ FIELD_NAMES = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}( ?, ?[!#$%&'*+.^_`|
 
 @dataclass(slots=True)
 class Node:
-    """A position in the tree: the next segments, and the applications by method, with the names of the parameters on
-    the way.
+    """A position in the tree: the next segments, and the routes by method, with the names of the parameters on the way.
 
     `error_body` belongs to the family whose prefix ends here. `takes_rest`: the parameter before it also has all later
     segments.
@@ -41,7 +40,7 @@ class Node:
     literal: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
     names: tuple[str, ...] = ()
-    methods: dict[str, ASGIApp] = field(default_factory=dict)
+    methods: dict[str, Route] = field(default_factory=dict)
     error_body: Callable[[Exception], bytes] | None = None
     takes_rest: bool = False
 
@@ -91,7 +90,7 @@ class OperationRouter:
         for method in route.methods or ():
             if method in node.methods:
                 raise ValueError(f"{method} {route.path_format} is there twice")
-            node.methods[method] = route.app
+            node.methods[method] = route
         node.names = tuple(names)
         if isinstance(route, OperationRoute) and route.takes_slash:
             node.literal[""] = Node(names=node.names, methods=node.methods)
@@ -126,10 +125,10 @@ class OperationRouter:
                 values.append(segment)
             node = following
         method = scope["method"]
-        application = node.methods.get("GET" if method == "HEAD" else method)
-        if application is not None:
+        route = node.methods.get("GET" if method == "HEAD" else method)
+        if route is not None:
             scope["path_params"] = dict(zip(node.names, values, strict=True))
-            return application(scope, receive, send)
+            return route.app(scope, receive, send)
         if not node.methods:
             raise NoSuchRoute(scope["path"])
         if method != "OPTIONS":

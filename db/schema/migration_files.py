@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,7 +122,7 @@ class Migratable(WritableStore, Protocol):
         """How the store's tables differ from the schema, one sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Migration:
     """One migration file."""
 
@@ -130,17 +131,17 @@ class Migration:
     of_ledger: bool = False
     of_messages: bool = False
 
-    @property
+    @cached_property
     def steps(self) -> "list[Migration]":
         """Its statements, each as its own migration: NAME.01, NAME.02, …"""
         return [Migration(f"{self.name}.{at:02}", f"{text};\n") for at, text in enumerate(self.statements, 1)]
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """SHA-256 of the text, hex."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    @property
+    @cached_property
     def statements(self) -> list[str]:
         """The statements, without comments and final semicolons."""
         code = "\n".join(line for line in self.text.splitlines() if not line.startswith("--"))
@@ -180,23 +181,25 @@ def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
 
 
 def migrations(dialect: str, protocol: str = IOTA) -> list[Migration]:
-    """The committed files of a dialect and a protocol, in order.
+    """The committed files of a dialect and a protocol, in order, which a process reads once.
 
     Raises:
         StoreMismatch: A file is missing or differs from the schema.
     """
-    found: list[Migration] = []
-    for layout in NAMES_OF[protocol]:
-        wanted = render(layout, dialect, protocol)
-        file = DIRECTORY / f"{wanted.name}{SUFFIXES[dialect]}"
-        text = file.read_text(encoding="utf-8") if file.is_file() else None
-        if text != wanted.text:
-            state = "is missing" if text is None else "differs from db/schema"
-            raise StoreMismatch(
-                f"migration file {file.name} {state}; `python -m db.schema.migration_files --write` renders it"
-            )
-        found.append(wanted)
-    return found
+    return [_migration(DIRECTORY, layout, dialect, protocol) for layout in NAMES_OF[protocol]]
+
+
+@cache
+def _migration(directory: Path, layout: int, dialect: str, protocol: str) -> Migration:
+    wanted = render(layout, dialect, protocol)
+    file = directory / f"{wanted.name}{SUFFIXES[dialect]}"
+    text = file.read_text(encoding="utf-8") if file.is_file() else None
+    if text != wanted.text:
+        state = "is missing" if text is None else "differs from db/schema"
+        raise StoreMismatch(
+            f"migration file {file.name} {state}; `python -m db.schema.migration_files --write` renders it"
+        )
+    return wanted
 
 
 def unapplied(store: Migratable, network: str) -> list[Migration]:

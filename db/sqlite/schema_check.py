@@ -39,25 +39,22 @@ def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
     with translated(readers.path):
         connection = readers.connection()
         found = {str(name): str(sql) for name, sql in connection.execute("SELECT name, sql FROM sqlite_master")}
-        columns = {
-            table: _columns(connection, table.name) if found.keys() >= create_statements(table).keys() else []
-            for table in tables
-        }
-    missing, changed, known = [], [], {NUMBERS}
-    for table in tables:
-        wanted = create_statements(table)
-        known |= wanted.keys()
-        if not found.keys() >= wanted.keys():
-            missing.append(f"table {table.name} is missing")
-        elif any(_differs(table, found[name], sql, columns[table]) for name, sql in wanted.items()):
-            changed.append(f"table {table.name} differs")
+        missing, changed, known = [], [], {NUMBERS}
+        for table in tables:
+            wanted = create_statements(table)
+            known |= wanted.keys()
+            if not found.keys() >= wanted.keys():
+                missing.append(f"table {table.name} is missing")
+            elif any(found[name] != sql and _differs(connection, table, found[name], sql) for name, sql in wanted.items()):
+                changed.append(f"table {table.name} differs")
     unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - known)]
     return missing + changed + unknown
 
 
-def _differs(table: Table, found: str, wanted: str, columns: Sequence[str]) -> bool:
-    """Whether the statement of a stored table or view differs. `columns`: those of the table or view, in its order."""
+def _differs(connection: apsw.Connection, table: Table, found: str, wanted: str) -> bool:
+    """Whether the statement of a stored table or view differs by more than the order of its columns."""
     if wanted.startswith("CREATE VIEW"):
+        columns = _columns(connection, table.name)
         return {*columns} != {*table.names} or found != create_view(table, columns)
     return _parts(found) != _parts(wanted)
 

@@ -10,6 +10,7 @@ Invariants:
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from db import schema
@@ -174,7 +175,8 @@ def stored_key(table: Table) -> tuple[str, ...]:
     return table.key if partitions_table(table) is None else (NUMBER, *table.clustering)
 
 
-def create_statements(table: Table) -> dict[str, str]:
+@cache
+def create_statements(table: Table) -> Mapping[str, str]:
     """CREATE statements of a table by the name that each creates."""
     packing = packing_of(table)
     if packing is None:

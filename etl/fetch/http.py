@@ -79,8 +79,11 @@ class Http:
         self._in_flight = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         self._timeout_s = timeout_s
-        self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
-        self._plain = PlainHttp(self.url, MAX_BODY_BYTES) if _is_plain(self.url) else None
+        self._client: PlainHttp | httpx.AsyncClient
+        if _is_plain(self.url):
+            self._client = PlainHttp(self.url, MAX_BODY_BYTES)
+        else:
+            self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
 
     async def __aenter__(self) -> "Http":
         return self
@@ -88,9 +91,7 @@ class Http:
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
-        if self._plain is not None:
-            await self._plain.close()
+        await (self._client.close() if isinstance(self._client, PlainHttp) else self._client.aclose())
 
     async def get(self, url: str, accept: str) -> bytes:
         """The body of a response with status 200. Raises Fault."""
@@ -117,8 +118,8 @@ class Http:
         return answer.body
 
     async def _send(self, url: str, headers: dict[str, str]) -> Response:
-        if self._plain is not None:
-            return await self._plain.get(url, headers)
+        if isinstance(self._client, PlainHttp):
+            return await self._client.get(url, headers)
         async with self._client.stream("GET", url, headers=headers) as answer:
             body = bytearray()
             if answer.headers.get("content-encoding", "identity") != "identity":

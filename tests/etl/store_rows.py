@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -71,5 +72,5 @@ def _value(kind: Type, value: Any) -> Any:
 
 def by_key(table: Table, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows completed with nulls, sorted by primary key."""
-    whole = [{name: row.get(name) for name in table.names} for row in rows]
-    return sorted(whole, key=lambda row: tuple(row[name] for name in table.key))
+    nulls = dict.fromkeys(table.names)
+    return sorted((nulls | row for row in rows), key=itemgetter(*table.key))
