@@ -45,7 +45,7 @@ def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
             known |= wanted.keys()
             if not found.keys() >= wanted.keys():
                 missing.append(f"table {table.name} is missing")
-            elif any(found[name] != sql and _differs(connection, table, found[name], sql) for name, sql in wanted.items()):
+            elif any(_differs(connection, table, found[name], sql) for name, sql in wanted.items()):
                 changed.append(f"table {table.name} differs")
     unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - known)]
     return missing + changed + unknown
@@ -53,6 +53,8 @@ def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
 
 def _differs(connection: apsw.Connection, table: Table, found: str, wanted: str) -> bool:
     """Whether the statement of a stored table or view differs by more than the order of its columns."""
+    if found == wanted:
+        return False
     if wanted.startswith("CREATE VIEW"):
         columns = _columns(connection, table.name)
         return {*columns} != {*table.names} or found != create_view(table, columns)
