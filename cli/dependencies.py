@@ -45,7 +45,7 @@ def lock() -> None:
     written: Lock = {}
     extras: list[str] = []
     project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))
-    _write("build", _compile(project["build-system"]["requires"]))
+    _write("build", _compile([*project["build-system"]["requires"], "pip"]))
     for name, added in GROUPS.items():
         extras += added
         found = _compile(_requirements(project["project"], extras))
