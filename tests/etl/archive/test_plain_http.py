@@ -8,6 +8,7 @@ import pytest
 
 from etl.fetch import http
 from etl.fetch.http import BROKEN, TIMEOUT, UNREADABLE, Fault, Http
+from etl.fetch.plain_http import PlainHttp
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -171,4 +172,4 @@ def test_encryption_passwords_and_proxies_are_left_to_httpx(
         monkeypatch.delenv(each, raising=False)
     if variable is not None:
         monkeypatch.setenv(variable, "http://proxy:3128")
-    assert (Http(url, at_once=1, timeout_s=1)._plain is not None) is is_plain
+    assert isinstance(Http(url, at_once=1, timeout_s=1)._client, PlainHttp) is is_plain
