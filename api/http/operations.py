@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias, get_type_hints
-from urllib.parse import unquote_plus
 
 import orjson
 from pydantic import BaseModel
@@ -24,6 +23,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.etags import IMMUTABLE, Cached, known_etag
 from api.http.params import Param, Params
+from api.http.query import Query, keep_one_name, query, values_of
 from api.http.rendered import PartlyRendered
 from api.http.responses import ERRORS
 from api.http.streaming import Export, choose_export, format_param, send_export
@@ -171,10 +171,6 @@ def _readers(handler: Handler) -> Mapping[str, Param | Params | Body]:
     return found
 
 
-SPAN = frozenset({"start", "end"})
-"""Parameters that limit listings to a span of milestones."""
-
-
 def query_names(families: Iterable[Family]) -> frozenset[str]:
     """Returns the names of all query parameters of these families."""
     operations = [operation for family in families for operation in family.operations]
@@ -186,40 +182,6 @@ def params_of(operation: Operation) -> list[Param]:
     chosen = [format_param(operation.exports)] if operation.exports else []
     declared = arguments(operation.handler).values()
     return [*declared, *(each.also for each in declared if each.also is not None), *chosen]
-
-
-def query(
-    scope: Scope, known: frozenset[str], *, is_strict: bool, elsewhere: frozenset[str] = frozenset(), no_span: str = ""
-) -> dict[str, str]:
-    """Returns the known query parameters of a request.
-
-    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. But a name in `elsewhere` has a meaning
-    in other operations of this server, and no response ignores it. Raises BadParameter for a repeated parameter, for an
-    unknown one if `is_strict`, and for one in `elsewhere`. For `no_span` see Operation.
-    """
-    values: dict[str, str] = {}
-    for pair in scope["query_string"].decode("latin-1").split("&"):
-        name, _, text = pair.partition("=")
-        if "%" in pair or "+" in pair:
-            name, text = (unquote_plus(part, errors="surrogateescape") for part in (name, text))
-        if name in known:
-            if name in values:
-                raise BadParameter(name, "one value", f"{values[name]}, {text}")
-            values[name] = text
-        elif pair and (is_strict or name in elsewhere):
-            reason = f": {no_span}" if no_span and name in SPAN else ""
-            raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}{reason}", text)
-    return values
-
-
-def keep_one_name(param: Param, also: Param, given: dict[str, str]) -> None:
-    """Removes the name of a parameter whose value counts as missing. Raises BadParameter if both names have a value."""
-    if also.name not in given:
-        return
-    if also.is_missing(given[also.name]):
-        del given[also.name]
-    elif not param.is_missing(given.pop(param.name, None)):
-        raise BadParameter(also.name, f"only one of {param.name} and {also.name}", given[also.name])
 
 
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
@@ -268,27 +230,30 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
     first = by_type[media_types[0]]
     is_strict = operation.is_extension or family.is_strict
 
+    def read_query(text: bytes) -> Query:
+        given = query(text, known, is_strict=is_strict, elsewhere=elsewhere, no_span=operation.no_span) if text else {}
+        media_type = chooser.read(given.pop(chooser.name, None)) if operation.exports else None
+        for _, param, also in twins:
+            keep_one_name(param, also, given)
+        values: dict[str, Any] = defaults.copy()
+        for argument, members in grouped.items():
+            values[argument] = members.copy()
+        for param_name in (*given, *(each for each in required if each not in given)):
+            name, param = from_query[param_name]
+            into = values[group_of[name]] if name in group_of else values
+            into[name] = param.read(given.get(param_name))
+        return values, media_type
+
     def read(scope: Scope) -> dict[str, Any]:
         scope["operation"], scope["error_body"] = operation_id, family.error_body
         path = scope["path_params"]
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
-        if from_query or scope["query_string"]:
-            given = (
-                query(scope, known, is_strict=is_strict, elsewhere=elsewhere, no_span=operation.no_span)
-                if scope["query_string"]
-                else {}
-            )
-            if operation.exports:
-                scope["format"] = chooser.read(given.pop(chooser.name, None))
-            for _, param, also in twins:
-                keep_one_name(param, also, given)
-            values |= defaults
-            for argument, members in grouped.items():
-                values[argument] = members.copy()
-            for param_name in (*given, *(each for each in required if each not in given)):
-                name, param = from_query[param_name]
-                into = values[group_of[name]] if name in group_of else values
-                into[name] = param.read(given.get(param_name))
+        text = scope["query_string"]
+        if from_query or text:
+            found, scope["format"] = values_of(read_query, text)
+            values |= found
+            for argument in grouped:
+                values[argument] = found[argument].copy()
         for name, param, header in from_header:
             values[name] = param.read(
                 next((text.decode("latin-1") for key, text in scope["headers"] if key == header), None)

@@ -23,8 +23,9 @@ from api.fields.chrysalis_params import INCLUDE_SPENT, PAGE_SIZE_OF_100
 from api.fields.params import CHRONICLE, bech32
 from api.http import page_sizes
 from api.http.errors import BadParameter
-from api.http.operations import arguments, query
+from api.http.operations import arguments
 from api.http.params import DAY, FLAG, Param, comma_separated, hexadecimal, integer, reader, word_list
+from api.http.query import KEPT_BYTES, Query, query, values_of
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
@@ -343,10 +344,10 @@ def test_a_query_is_parted_as_the_standard_library_parts_it(text: str) -> None:
     found = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
     pairs = [(name, value) for name, value in found if name in known]
     if len(pairs) == len(dict(pairs)):
-        assert query({"query_string": raw}, known, is_strict=False) == dict(pairs)
+        assert query(raw, known, is_strict=False) == dict(pairs)
     else:
         with pytest.raises(BadParameter, match="one value"):
-            query({"query_string": raw}, known, is_strict=False)
+            query(raw, known, is_strict=False)
 
 
 @given(st.binary(max_size=70), st.sampled_from(["", "0x"]), st.booleans())
@@ -360,3 +361,20 @@ def test_a_tag_is_hex_or_text_within_its_bounds(data: bytes, prefix: str, utf8: 
         else:
             with pytest.raises(BadParameter, match=r"1 to 64 bytes|at most 64 bytes"):
                 read(text, utf8=utf8)
+
+
+def test_the_values_of_short_queries_are_kept_and_errors_are_not() -> None:
+    asked: list[bytes] = []
+
+    def read(text: bytes) -> Query:
+        asked.append(text)
+        if text == b"wrong":
+            raise BadParameter("a", "another", "wrong")
+        return {"a": text.decode()}, None
+
+    long = b"a" * (KEPT_BYTES + 1)
+    for _ in range(2):
+        assert [values_of(read, text)[0]["a"] for text in (b"b", long)] == ["b", long.decode()]
+        with pytest.raises(BadParameter):
+            values_of(read, b"wrong")
+    assert asked == [b"b", long, b"wrong", long, b"wrong"]
