@@ -73,4 +73,11 @@ class SpanStream:
 
 def within(source: Source, spans: Intervals, position: Position = MILESTONE) -> Source:
     """Restricts a source to rows whose `position` (default: milestone) lies in the intervals."""
-    return lambda store, start, newest: SpanStream(store, source, spans, start, position, newest=newest)
+
+    def restricted(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        if newest and start is None and len(spans) == 1 and spans[0][0] == 0:
+            # The newest row of the interval, which ends where the listing does.
+            return source(store, Bound(position.beginning(spans[0][1])), newest)
+        return SpanStream(store, source, spans, start, position, newest=newest)
+
+    return restricted

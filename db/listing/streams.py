@@ -74,12 +74,15 @@ class PartitionStream:
         self._sieve = sieve
         self._end = Bound(prefix) if prefix else None
         self._start, self._newest = start or self._end, newest
+        self._read: Sequence[Row] = ()
         self.ended = False
 
     async def next(self, limit: int) -> Sequence[Row]:
         """The next rows: one slice."""
         if self.ended:
             return []
+        if self._read:
+            self._start = Bound(key_of(self._table, self._read[-1]), inclusive=False)
         lower, upper = (self._end, self._start) if self._newest else (self._start, self._end)
         reverse = (self._table.order is Order.DESC) != self._newest
         if self._sieve is None:
@@ -106,10 +109,8 @@ class PartitionStream:
                 columns=self._columns,
             )
             self._sieve.left_out += examined - len(rows)
-        if examined < limit:
-            self.ended = True
-        else:
-            self._start = Bound(key_of(self._table, rows[-1]), inclusive=False)
+        self.ended = examined < limit
+        self._read = rows
         return rows
 
 
