@@ -67,6 +67,7 @@ class Table:
     layout: int = 1
 
     def __hash__(self) -> int:
+        # A hash of all columns takes longer than what is looked up by it.
         return hash(self.name)
 
     @cached_property

@@ -14,7 +14,6 @@ KEPT, KEPT_BYTES = 1_024, 256
 SPAN = frozenset({"start", "end"})
 """Parameters that limit listings to a span of milestones."""
 
-
 Query: TypeAlias = tuple[dict[str, Any], object]
 """The values of an operation's parameters in a query, by argument, and the media type that it chooses."""
 

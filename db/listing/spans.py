@@ -76,7 +76,7 @@ def within(source: Source, spans: Intervals, position: Position = MILESTONE) -> 
 
     def restricted(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         if newest and start is None and len(spans) == 1 and spans[0][0] == 0:
-            # The newest row of the interval, which ends where the listing does.
+            # Nothing follows the interval, so it is enough to begin in it.
             return source(store, Bound(position.beginning(spans[0][1])), newest)
         return SpanStream(store, source, spans, start, position, newest=newest)
 

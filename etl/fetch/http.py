@@ -77,12 +77,12 @@ class Http:
         self.url = base_url(url)
         self.path = urlsplit(self.url).path
         self._in_flight = asyncio.Semaphore(at_once)
-        limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         self._timeout_s = timeout_s
         self._client: PlainHttp | httpx.AsyncClient
         if _is_plain(self.url):
             self._client = PlainHttp(self.url, MAX_BODY_BYTES)
         else:
+            limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
             self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
 
     async def __aenter__(self) -> "Http":
