@@ -45,6 +45,7 @@ def lock() -> None:
     written: Lock = {}
     extras: list[str] = []
     project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))
+    # The pip that comes with an old Python takes half as long again for the other files.
     _write("build", _compile([*project["build-system"]["requires"], "pip"]))
     for name, added in GROUPS.items():
         extras += added

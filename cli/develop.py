@@ -113,7 +113,9 @@ def run_tests(
     slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
     processes: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that share the suite. Default: 3; with --fast one for each core."),
+        typer.Option(
+            min=1, help=f"Processes that share the suite. Default: {PROCESSES}; with --fast one for each core."
+        ),
     ] = None,
 ) -> None:
     """Runs the linters and the test suite; fails if any of them fails.

@@ -67,7 +67,7 @@ class Table:
     layout: int = 1
 
     def __hash__(self) -> int:
-        # A hash of all columns takes longer than what is looked up by it.
+        # Equal tables have equal names, and a hash of all columns takes longer.
         return hash(self.name)
 
     @cached_property

@@ -23,7 +23,7 @@ from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.etags import IMMUTABLE, Cached, known_etag
 from api.http.params import Param, Params
-from api.http.query import Query, keep_one_name, query, values_of
+from api.http.query import Query, keep_one_name, query, read_once
 from api.http.rendered import PartlyRendered
 from api.http.responses import ERRORS
 from api.http.streaming import Export, choose_export, format_param, send_export
@@ -250,10 +250,8 @@ def application(operation: Operation, family: Family, mount: Mount, elsewhere: f
         values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
         text = scope["query_string"]
         if from_query or text:
-            found, scope["format"] = values_of(read_query, text)
+            found, scope["format"] = read_once(read_query, text)
             values |= found
-            for argument in grouped:
-                values[argument] = found[argument].copy()
         for name, param, header in from_header:
             values[name] = param.read(
                 next((text.decode("latin-1") for key, text in scope["headers"] if key == header), None)

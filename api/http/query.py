@@ -9,7 +9,7 @@ from api.http.errors import BadParameter
 from api.http.params import Param
 
 KEPT, KEPT_BYTES = 1_024, 256
-"""Queries whose values are kept, and their length. Clients send the same ones again and again."""
+"""Number and bytes of the queries whose values are kept: clients send the same ones again and again."""
 
 SPAN = frozenset({"start", "end"})
 """Parameters that limit listings to a span of milestones."""
@@ -18,9 +18,9 @@ Query: TypeAlias = tuple[dict[str, Any], object]
 """The values of an operation's parameters in a query, by argument, and the media type that it chooses."""
 
 
-def values_of(read: Callable[[bytes], Query], text: bytes) -> Query:
-    """Returns what the function of an operation reads from a query. The values of short ones are kept, so nothing may
-    change them. Raises BadParameter.
+def read_once(read: Callable[[bytes], Query], text: bytes) -> Query:
+    """Returns what the function of an operation reads from a query. It reads a short query once, and all requests share
+    the values, so nothing may change them. Raises BadParameter.
     """
     return _kept(read, text) if len(text) <= KEPT_BYTES else read(text)
 

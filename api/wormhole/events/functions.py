@@ -19,7 +19,7 @@ from ledger.json_reader import JsonError
 
 BODY_MAX_BYTES = 16_384
 
-Given: TypeAlias = dict[str, Any]
+Given: TypeAlias = Mapping[str, Any]
 """The parsed parameters by name."""
 
 Function: TypeAlias = Callable[[NetworkMount, Given], Awaitable[Json | list[Json]]]

@@ -25,7 +25,7 @@ from api.http import page_sizes
 from api.http.errors import BadParameter
 from api.http.operations import arguments
 from api.http.params import DAY, FLAG, Param, comma_separated, hexadecimal, integer, reader, word_list
-from api.http.query import KEPT_BYTES, Query, query, values_of
+from api.http.query import KEPT_BYTES, Query, query, read_once
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
@@ -363,7 +363,7 @@ def test_a_tag_is_hex_or_text_within_its_bounds(data: bytes, prefix: str, utf8: 
                 read(text, utf8=utf8)
 
 
-def test_the_values_of_short_queries_are_kept_and_errors_are_not() -> None:
+def test_the_read_once_short_queries_are_kept_and_errors_are_not() -> None:
     asked: list[bytes] = []
 
     def read(text: bytes) -> Query:
@@ -374,7 +374,7 @@ def test_the_values_of_short_queries_are_kept_and_errors_are_not() -> None:
 
     long = b"a" * (KEPT_BYTES + 1)
     for _ in range(2):
-        assert [values_of(read, text)[0]["a"] for text in (b"b", long)] == ["b", long.decode()]
+        assert [read_once(read, text)[0]["a"] for text in (b"b", long)] == ["b", long.decode()]
         with pytest.raises(BadParameter):
-            values_of(read, b"wrong")
+            read_once(read, b"wrong")
     assert asked == [b"b", long, b"wrong", long, b"wrong"]
